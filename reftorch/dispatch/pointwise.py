@@ -1,0 +1,369 @@
+"""Pointwise operators: out[i] = formula(a[i], b[i], ...), the family that all of this library's operators so far share.
+
+A call goes: promotion -> common shape -> output strides -> legal formula -> launcher of the device's backend. All of
+that depends only on the Metas of the tensors and the types of the numbers, so it is worked out once and remembered
+as a plan; later calls take the plan and launch.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import dtype as dtypes
+from ..core.device import device
+from ..core.dtype import COMPLEX, FLOATING, dtype
+from ..core.layout import Layout, broadcast_shapes, expand_strides
+from ..core.meta import Meta
+from ..core.pointwise_layout import pointwise_output_strides, preserve_format
+from ..core.promotion import can_cast, common_type
+from ..core.spec import on_version_change
+from ..core.storage import Storage
+from ..core.tensor import Tensor
+from . import boundary
+from .cast import (clone_of, compute_type, converted, copy_into, may_overlap, number_in, read_only_overlap,
+                   scalar_tensor, writable)
+from .mode import through_modes
+from .operator import FUNCTIONAL, INPLACE, OUT, Handle, Operator
+from .scalar import checked_number
+from .state import state
+
+BOOL = ("bool",)
+INTS = ("uint8", "int8", "int16", "int32", "int64")
+UNSIGNED = ("uint16", "uint32", "uint64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEXES = ("complex64", "complex128")
+
+Run = Callable[..., Tensor]
+
+
+class Pointwise(Operator):
+    """An operator that works element by element.
+
+    kernel: the kernel's name in PyTorch's error texts, or a function of the arguments by name that gives it.
+    types: the dtypes it computes on. int_to_float: integers and bool become the default dtype first.
+    result: the output dtype as a function of the computing dtype. conditions: operands that take no part in promotion.
+    opmath: operands that a Python number or 0-dim CPU tensor enters unrounded, in the compute type.
+    """
+
+    def __init__(self, *schemas: str, kernel: str | Callable[..., str], types: Sequence[str],
+                 int_to_float: bool = False, result: Callable[[dtype], dtype] = lambda d: d,
+                 conditions: Sequence[str] = (), opmath: Sequence[str] = (), **forms: Any):
+        super().__init__(*schemas, **forms)
+        self.kernel, self.types, self.int_to_float, self.result = kernel, tuple(types), int_to_float, result
+        self.conditions, self.opmath = tuple(conditions), tuple(opmath)
+        self.plans: dict[tuple[Any, ...], Run] = {}
+        self.plans_into: dict[tuple[Any, ...], Callable[..., None]] = {}
+        self.self_index = next(i for i, p in enumerate(self.parameters) if p.name == "self")
+        on_version_change(self.forget)
+        from .bind import bind  # bind needs the class
+        bind(self)
+
+    def forget(self) -> None:
+        self.plans.clear()
+        self.plans_into.clear()
+
+    # ---- metadata: what the result is, without computing it ----
+    def computes_in(self, args: dict[str, Any]) -> dtype:
+        """The dtype that the operands are converted to."""
+        return common_type([v for k, v in self.operands(args).items() if k not in self.conditions], self.int_to_float)
+
+    def operands(self, args: dict[str, Any]) -> dict[str, Any]:
+        return {p.name: args[p.name] for p in self.parameters if p.is_operand and args[p.name] is not None}
+
+    def meta(self, /, **args: Any) -> Meta:
+        """dtype, device, sizes and strides of the result of a functional call, or the error it raises."""
+        _check_types(self, args)
+        for check in self.checks:
+            check(**args)
+        common = self.computes_in(args)
+        operands = self.operands(args)
+        where = _common_device(self.name, [v for v in operands.values() if isinstance(v, Tensor)])
+        shape = broadcast_shapes(*(v.shape for v in operands.values() if isinstance(v, Tensor)))
+        geometry = [_promoted_geometry(v, dtypes.bool_ if k in self.conditions else common) for k, v in operands.items()]
+        layout = Layout.of(shape, pointwise_output_strides(geometry))
+        return Meta.of(self.result(common), where, layout)
+
+    def refuse_dtype(self, args: dict[str, Any], common: dtype) -> None:
+        """Raises NotImplementedError, as PyTorch's kernels do, if nothing computes on `common`."""
+        if common.name not in self.types:
+            kernel = self.kernel if isinstance(self.kernel, str) else self.kernel(**args)
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{common.scalar_type}'")
+
+    # ---- calls ----
+    def call(self, args: tuple[Any, ...], out: Tensor | None = None, form: str = FUNCTIONAL) -> Tensor:
+        if out is not None:
+            form = OUT
+            if not isinstance(out, Tensor):
+                raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {_type_name(out)}")
+        if state.modes:
+            return through_modes(Handle(self, form), args, {} if out is None else {"out": out})
+        key = tuple([a._meta if isinstance(a, Tensor) else a if a is None or isinstance(a, str) else a.__class__
+                     for a in args])
+        tracked = state.grad_enabled and any(
+            a._autograd is not None for a in args if isinstance(a, Tensor)) and not state.inference
+        if form is FUNCTIONAL:
+            try:
+                run = self.plans[key]
+            except (KeyError, TypeError):
+                run = self._plan(args, key)
+            result = run(*args)
+            if state.inference:
+                result._vc = None
+            elif tracked:
+                boundary.record(self, args, result, form)
+            return result
+        target = args[self.self_index] if form is INPLACE else out
+        if form is INPLACE and isinstance(target, Tensor):
+            boundary.check_in_place(target)
+        elif form is OUT and state.grad_enabled and (tracked or target._autograd is not None):
+            raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic "
+                               "differentiation, but one of the arguments requires grad.")
+        self._write(args, key, target, form)
+        if target._vc is not None:
+            target._vc[0] += 1
+        if form is INPLACE and (tracked or target._autograd is not None and state.grad_enabled):
+            boundary.record(self, args, target, form)
+        return target
+
+    def _write(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any, form: str) -> None:
+        """Compute into `target`, after the checks that PyTorch makes of a written-to tensor."""
+        into = self.plans_into.get((key, target._meta)) if isinstance(target, Tensor) else None
+        if into is None:
+            into = self._plan_into(args, key, target, form)
+        sources = [a for a in args if isinstance(a, Tensor) and a is not target and a._storage is target._storage]
+        if sources:
+            read_only_overlap(target, sources)
+            args = tuple(clone_of(a) if isinstance(a, Tensor) and may_overlap(target, a) else a for a in args)
+        into(target, *args)
+
+    # ---- plans ----
+    def _plan(self, args: tuple[Any, ...], key: tuple[Any, ...]) -> Run:
+        bound = self.bound(args)
+        meta = self.meta(**bound)
+        launch = self._prepare(bound, meta)
+        where, nbytes = meta.device, meta.nbytes
+
+        def run(*args: Any) -> Tensor:
+            storage = Storage(where, nbytes)
+            launch(storage.ptr, args)
+            return Tensor(storage, meta)
+
+        direct = self._direct(bound, meta, launch)
+        if len(self.plans) > 4096:
+            self.plans.clear()
+        self.plans[key] = direct or run
+        return direct or run
+
+    def _plan_into(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any,
+                   form: str) -> Callable[..., None]:
+        bound = self.bound(args)
+        meta = self.meta(**bound)
+        size = meta.layout.size
+        if not can_cast(meta.dtype, target.dtype):
+            raise RuntimeError(f"result type {meta.dtype.scalar_type} can't be cast to the desired output type "
+                               f"{target.dtype.scalar_type}")
+        if target.device is not meta.device:
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                               f"{meta.device} and {target.device}!")
+        if target.shape != size:
+            if form is INPLACE:
+                raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(size)}")
+            resize_output(target, size, meta.layout.stride)
+        writable(target)
+        meta_of_target = target._meta
+        if meta.dtype is target.dtype:
+            launch = self._prepare(bound, meta_of_target)
+
+            def into(target: Tensor, *args: Any) -> None:
+                launch(target._storage.ptr + target._offset, args)
+        else:
+            run = self._plan(args, key)
+
+            def into(target: Tensor, *args: Any) -> None:
+                copy_into(target, run(*args))
+        if len(self.plans_into) > 4096:
+            self.plans_into.clear()
+        self.plans_into[key, meta_of_target] = into
+        return into
+
+    def _prepare(self, args: dict[str, Any], meta: Meta) -> Callable[[int, tuple[Any, ...]], None]:
+        """A function launch(out_ptr, args) that converts the arguments and runs the kernel."""
+        common = self.computes_in(args)
+        self.refuse_dtype(args, common)
+        operands, where = self.operands(args), meta.device
+        formula = self.select(args, common, where)
+        index = {p.name: i for i, p in enumerate(self.parameters)}
+        names = formula.parameters
+        last_tensor = max((i for i, n in enumerate(names) if isinstance(args[n], Tensor)), default=-1)
+        inputs: list[Callable[[tuple[Any, ...]], Tensor]] = []
+        scalars: list[Callable[[tuple[Any, ...]], Any]] = []
+        in_types, compute_types, scalar_types, strides = [], [], [], [meta.layout.stride]
+        size = meta.layout.size
+        compute = compute_type(common)
+        for position, name in enumerate(names):
+            value, i = args[name], index[name]
+            if name not in operands:  # a Number parameter: alpha, value
+                to = common if formula.rounds_inside else compute
+                scalars.append(_number_parameter(i, to, common, name))
+                scalar_types.append(compute.name)
+                continue
+            kept = name in self.opmath and (not isinstance(value, Tensor) or not value.ndim and value.device.type == "cpu"
+                                            and meta.layout.ndim)
+            to = dtypes.bool_ if name in self.conditions else compute if kept else common
+            if not isinstance(value, Tensor) and position > last_tensor:
+                scalars.append(_number_operand(i, to))
+                scalar_types.append(compute_type(to).name)
+                continue
+            inputs.append(_tensor_operand(i, to, where) if isinstance(value, Tensor) else _filled_operand(i, to, where))
+            in_types.append(to.name)
+            compute_types.append(compute_type(to).name)
+            layout = Layout.of(()) if not isinstance(value, Tensor) else value._meta.layout
+            if isinstance(value, Tensor) and (value.dtype is not to or value.device is not where):
+                layout = Layout.of(layout.size, preserve_format(layout.size, layout.stride))
+            strides.append(expand_strides(layout, size))
+        if not meta.layout.numel:
+            def nothing(ptr: int, args: tuple[Any, ...]) -> None:
+                for convert in scalars:
+                    convert(args)  # a bad number is an error for an empty tensor too
+            nothing.kernel = None  # type: ignore[attr-defined]
+            return nothing
+        kernel = where.backend.pointwise(formula.function, in_types, meta.dtype.name, compute_types, scalar_types, size,
+                                         strides)
+
+        def launch(ptr: int, args: tuple[Any, ...]) -> None:
+            tensors = [take(args) for take in inputs]
+            kernel(ptr, *[t._storage.ptr + t._offset for t in tensors], *[convert(args) for convert in scalars])
+
+        launch.kernel = kernel  # type: ignore[attr-defined]
+        return launch
+
+    def select(self, args: dict[str, Any], common: dtype, where: device) -> Any:
+        """The formula that this library computes the call with. Raises NotImplementedError if none is legal there."""
+        given = [*self.operands(args), *(p.name for p in self.parameters if p.is_number)]
+        options = {p.name: args[p.name] for p in self.parameters if not p.is_operand and not p.is_number}
+        legal = self.legal_formulas(given, options, common.category, common.name, where.type)
+        if not legal:
+            raise NotImplementedError(f"{self.name}: no formula is specified for {common} on {where.type}")
+        return legal[0]
+
+    def _direct(self, args: dict[str, Any], meta: Meta, launch: Any) -> Run | None:
+        """The plan for calls that need no conversion at all, without loops: these are the ones worth the trouble."""
+        common = self.computes_in(args)
+        operands = self.operands(args)
+        if launch.kernel is None or self.conditions or len(operands) != sum(p.is_operand for p in self.parameters) or not all(
+                isinstance(v, Tensor) and v.dtype is common and v.device is meta.device for v in operands.values()):
+            return None
+        numbers = [p for p in self.parameters if p.is_number]
+        if any(isinstance(p, Tensor) for p in (args[n.name] for n in numbers)):
+            return None
+        kernel, where, nbytes = launch.kernel, meta.device, meta.nbytes
+        options = len(self.parameters) - len(operands) - len(numbers)
+        if self.parameters[len(operands) + len(numbers):] and options == 0:
+            return None
+        if len(operands) == 1 and not numbers and not options:
+            def run1(a: Tensor) -> Tensor:
+                storage = Storage(where, nbytes)
+                kernel(storage.ptr, a._storage.ptr + a._offset)
+                return Tensor(storage, meta)
+            return run1
+        if len(operands) == 2 and not numbers:
+            def run2(a: Tensor, b: Tensor, *options: Any) -> Tensor:
+                storage = Storage(where, nbytes)
+                kernel(storage.ptr, a._storage.ptr + a._offset, b._storage.ptr + b._offset)
+                return Tensor(storage, meta)
+            return run2
+        if len(operands) == 2 and len(numbers) == 1 and not options:
+            convert = _number_value(compute_type(common), common, numbers[0].name)
+
+            def run2n(a: Tensor, b: Tensor, n: Any) -> Tensor:
+                storage = Storage(where, nbytes)
+                kernel(storage.ptr, a._storage.ptr + a._offset, b._storage.ptr + b._offset, convert(n))
+                return Tensor(storage, meta)
+            return None if self.select(args, common, where).rounds_inside else run2n
+        return None
+
+
+def resize_output(target: Tensor, size: Sequence[int], stride: Sequence[int]) -> None:
+    """Give an out= tensor the result's shape, with PyTorch's warning if it had elements.
+
+    Source: at::native::resize_output.
+    """
+    if target.numel():
+        warnings.warn(f"An output with one or more elements was resized since it had shape {list(target.shape)}, which "
+                      f"does not match the required output shape {list(size)}. This behavior is deprecated, and in a "
+                      "future PyTorch release outputs will not be resized unless they have zero elements. You can "
+                      "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+                      UserWarning, stacklevel=5)
+    layout = Layout.of(size, stride)
+    meta = Meta.of(target.dtype, target.device, layout)
+    if target._offset + meta.nbytes > target._storage.nbytes:
+        target._storage.resize_(target._offset + meta.nbytes)
+    target._meta = meta
+
+
+def _promoted_geometry(value: Any, to: dtype) -> tuple[Sequence[int], Sequence[int]]:
+    if not isinstance(value, Tensor):
+        return (), ()
+    layout = value._meta.layout
+    stride = layout.stride if value.dtype is to else preserve_format(layout.size, layout.stride)
+    return layout.size, stride
+
+
+def _common_device(name: str, tensors: Sequence[Tensor]) -> device:
+    """The device of the call: 0-dim CPU tensors may join another device's. Raises RuntimeError for a mixture."""
+    where = next((t.device for t in tensors if t.device.type != "cpu"), tensors[0].device if tensors else None)
+    if where is None:
+        from ..core.device import as_device
+        return as_device("cpu")
+    for t in tensors:
+        if t.device is not where and (t.ndim or t.device.type != "cpu"):
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                               f"{where} and {t.device}!")
+    return where
+
+
+def _tensor_operand(i: int, to: dtype, where: device) -> Callable[[tuple[Any, ...]], Tensor]:
+    return lambda args: converted(args[i], to, where)
+
+
+def _filled_operand(i: int, to: dtype, where: device) -> Callable[[tuple[Any, ...]], Tensor]:
+    return lambda args: scalar_tensor(args[i], to, where)
+
+
+def _number_operand(i: int, to: dtype) -> Callable[[tuple[Any, ...]], Any]:
+    return lambda args: number_in(args[i], to)
+
+
+def _number_value(to: dtype, common: dtype, name: str) -> Callable[[Any], Any]:
+    if common.category == FLOATING and to is dtypes.float64:
+        return lambda n: n if n.__class__ is float else checked_number(n, common, to)
+    return lambda n: checked_number(n, common, to)
+
+
+def _number_parameter(i: int, to: dtype, common: dtype, name: str) -> Callable[[tuple[Any, ...]], Any]:
+    value = _number_value(to, common, name)
+    return lambda args: value(args[i])
+
+
+def _type_name(value: Any) -> str:
+    return "Tensor" if isinstance(value, Tensor) else type(value).__name__
+
+
+def _check_types(op: Operator, args: dict[str, Any]) -> None:
+    """Raises TypeError, with PyTorch's text, for an argument of a wrong type."""
+    for position, p in enumerate(op.parameters):
+        value = args[p.name]
+        name = "input" if p.name == "self" else p.name
+        if value is None and "None" in p.types:
+            continue
+        if isinstance(value, Tensor) and ("Tensor" in p.types or p.is_number and not value.ndim
+                                          and value._autograd is None):
+            continue
+        if isinstance(value, (bool, int, float, complex)) and op.takes_number(p):
+            continue
+        if isinstance(value, str) and "str" in p.types:
+            continue
+        expected = "Number" if p.is_number else "str" if "str" in p.types else "Tensor"
+        raise TypeError(f"{op.name}(): argument '{name}' (position {position + 1}) must be {expected}, "
+                        f"not {_type_name(value)}")

@@ -1,0 +1,57 @@
+"""Number parameters (alpha, value, weight): from Python to the type a kernel computes in.
+
+Source: c10::Scalar::to and c10::checked_convert: a number that the type cannot hold is an error, not a wrap.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import dtype as dtypes
+from ..core.dtype import BOOL, COMPLEX, FLOATING, dtype
+from ..core.tensor import Tensor
+
+_C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+            "float64": "double", "float32": "float", "float16": "at::Half", "bfloat16": "at::BFloat16",
+            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool"}
+_LARGEST = {"float32": float(np.finfo(np.float32).max), "float16": 65504.0,
+            "bfloat16": float(np.uint32(0x7F7F0000).view(np.float32))}
+
+
+def checked_number(number: Any, common: dtype, to: dtype) -> Any:
+    """`number` for a kernel that computes in `to` (`common` or its compute type).
+
+    Integers truncate floats towards zero. Raises RuntimeError with PyTorch's text if `to` cannot hold the number.
+    """
+    if isinstance(number, Tensor):
+        number = number.item()
+    if isinstance(number, complex) and to.category != COMPLEX:
+        if number.imag:
+            _refuse(to)
+        number = number.real
+    if to.category == BOOL:
+        return bool(number)
+    if to.category == FLOATING:
+        value = float(number) if abs(number) < 2 ** 1024 else _refuse(to)
+        largest = _LARGEST.get(to.name)
+        if largest is not None and abs(value) > largest and abs(value) != float("inf"):
+            _refuse(to)
+        return value
+    if to.category == COMPLEX:
+        value = complex(number)
+        if to is dtypes.complex64 and any(abs(p) > _LARGEST["float32"] and abs(p) != float("inf")
+                                          for p in (value.real, value.imag)):
+            _refuse(to)
+        return value
+    if isinstance(number, float) and not abs(number) < 2 ** 64:
+        _refuse(to)
+    value, bits = int(number), 8 * to.itemsize
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if to.is_signed else (-(1 << bits) + 1, (1 << bits) - 1)
+    if not low <= value <= high:
+        _refuse(to)
+    return value if value >= 0 or to.is_signed else value & ((1 << bits) - 1)
+
+
+def _refuse(to: dtype) -> Any:
+    raise RuntimeError(f"value cannot be converted to type {_C_NAMES[to.name]} without overflow")
