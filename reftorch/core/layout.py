@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+Shape = Sequence[int]
+
 
 class Size(tuple):
     """torch.Size: a tuple of ints."""
@@ -42,9 +44,8 @@ class Layout:
         self.stride = stride
         self.ndim = len(size)
         self.numel = prod(size)
-        self.contiguous = _is_dense(size, stride, range(len(size) - 1, -1, -1))
-        self.dense = self.contiguous or _is_dense(
-            size, stride, sorted(range(len(size)), key=lambda d: (stride[d], size[d])))
+        self.contiguous = is_packed(size, stride, range(len(size) - 1, -1, -1))
+        self.dense = self.contiguous or is_dense(size, stride)
         self.extent = 0 if self.numel == 0 else 1 + sum((n - 1) * s for n, s in zip(size, stride))
 
     @staticmethod
@@ -74,26 +75,27 @@ class Layout:
 _table: dict[tuple[tuple[int, ...], tuple[int, ...] | None], Layout] = {}
 
 
-def contiguous_stride(size: Sequence[int]) -> tuple[int, ...]:
+def contiguous_stride(size: Shape) -> tuple[int, ...]:
     """Row-major strides. A size of 0 counts as 1, as in c10 (empty tensors have strides too)."""
-    stride, step = [], 1
-    for n in reversed(size):
-        stride.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(stride))
+    return packed(size, range(len(size) - 1, -1, -1))
 
 
-def _is_dense(size: Sequence[int], stride: Sequence[int], innermost_first) -> bool:  # type: ignore[no-untyped-def]
-    """True if walking the dimensions in this order steps through memory without gap or overlap."""
-    if 0 in size:
-        return True
-    step = 1
-    for d in innermost_first:
-        if size[d] != 1:
-            if stride[d] != step:
-                return False
-            step *= size[d]
-    return True
+def packed(size: Shape, fastest_first: Sequence[int], empty: int = 1) -> tuple[int, ...]:
+    """Strides without gaps, the dimensions in this order; a size of 0 counts as `empty`."""
+    stride, step = [0] * len(size), 1
+    for d in fastest_first:
+        stride[d], step = step, step * (size[d] or empty)
+    return tuple(stride)
+
+
+def is_packed(size: Shape, stride: Shape, fastest_first: Sequence[int]) -> bool:
+    """True also when empty; the strides of dimensions of size 1 do not count."""
+    return 0 in size or all(n == 1 or s == e for n, s, e in zip(size, stride, packed(size, fastest_first)))
+
+
+def is_dense(size: Shape, stride: Shape) -> bool:
+    """Non-overlapping and dense: empty, or packed in some order of the dimensions."""
+    return is_packed(size, stride, sorted(range(len(size)), key=lambda d: (stride[d], size[d])))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Size:

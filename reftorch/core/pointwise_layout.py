@@ -6,25 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Shape = Sequence[int]
-
-
-def packed(size: Shape, fastest_first: Sequence[int], empty: int = 1) -> tuple[int, ...]:
-    """Strides without gaps, the dimensions in this order; a size of 0 counts as `empty`."""
-    stride, step = [0] * len(size), 1
-    for d in fastest_first:
-        stride[d], step = step, step * (size[d] or empty)
-    return tuple(stride)
-
-
-def is_packed(size: Shape, stride: Shape, fastest_first: Sequence[int]) -> bool:
-    """True also when empty; the strides of dimensions of size 1 do not count."""
-    return 0 in size or all(n == 1 or s == e for n, s, e in zip(size, stride, packed(size, fastest_first)))
-
-
-def is_dense(size: Shape, stride: Shape) -> bool:
-    """Non-overlapping and dense: empty, or packed in some order of the dimensions."""
-    return is_packed(size, stride, sorted(range(len(size)), key=lambda d: (stride[d], size[d])))
+from .layout import Shape, is_dense, is_packed, packed
 
 
 def fastest_first(shape: Shape, rows: Sequence[Shape]) -> list[int]:

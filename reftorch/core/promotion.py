@@ -11,51 +11,68 @@ from . import dtype as dtypes
 from .dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
 from .tensor import Tensor
 
-_FLOAT_OF_COMPLEX = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
-_SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+_WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that both convert to. Raises RuntimeError for pairs that have none (float8, wide unsigned)."""
+    """The smallest dtype that both convert to.
+
+    Raises RuntimeError for pairs that have none: float8 with anything else, uint16/32/64 with anything but floats.
+    """
     if a is b:
         return a
     if a.storage_only or b.storage_only:
         raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {a.scalar_type} and "
                            f"{b.scalar_type}")
-    if a.category < b.category:
-        a, b = b, a  # a has the higher category
-    if a.category == COMPLEX:
-        wide = promote_types(_FLOAT_OF_COMPLEX[a], _FLOAT_OF_COMPLEX.get(b, b))
-        return dtypes.complex128 if wide is dtypes.float64 else dtypes.complex64
-    if a.category == FLOATING:
-        if b.category < FLOATING:
-            return a
-        if a.itemsize == b.itemsize:  # float16 and bfloat16
-            return dtypes.float32
+    high, low = (a, b) if a.category >= b.category else (b, a)
+    if (a in _WIDE_UNSIGNED or b in _WIDE_UNSIGNED) and high.category != FLOATING:
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                           f"{a.scalar_type} and {b.scalar_type}")
+    if high.category == COMPLEX:
+        part = promote_types(high.to_real(), low.to_real())
+        return dtypes.complex128 if part is dtypes.float64 else dtypes.complex64
+    if high.category != low.category:
+        return high
+    if high.category == FLOATING and a.itemsize == b.itemsize:  # float16 and bfloat16
+        return dtypes.float32
+    if a.is_signed == b.is_signed:
         return a if a.itemsize > b.itemsize else b
-    if a.category == INTEGRAL:
-        if b.category == BOOL:
-            return a
-        if a.is_signed == b.is_signed:
-            return a if a.itemsize > b.itemsize else b
-        signed, unsigned = (a, b) if a.is_signed else (b, a)
-        if unsigned is not dtypes.uint8:
-            raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-                               f"{a.scalar_type} and {b.scalar_type}")
-        return dtypes.int16 if signed is dtypes.int8 else signed
-    return a
+    signed = a if a.is_signed else b  # the other is uint8
+    return dtypes.int16 if signed is dtypes.int8 else signed
 
 
-def dtype_of_number(number: Any) -> dtype:
+def dtype_of_number(number: complex) -> dtype:
     """The dtype that a Python number stands for when nothing else decides."""
     if isinstance(number, bool):
         return dtypes.bool_
     if isinstance(number, int):
         return dtypes.int64
-    if isinstance(number, float):
-        return dtypes.get_default_dtype()
-    return dtypes.get_default_dtype().to_complex() if dtypes.get_default_dtype() in (
-        dtypes.float32, dtypes.float64) else dtypes.complex64
+    return dtypes.get_default_dtype() if isinstance(number, float) else to_complex(dtypes.get_default_dtype())
+
+
+def to_complex(d: dtype) -> dtype:
+    """The complex dtype for parts of type `d`.
+
+    Raises RuntimeError for float8, NotImplementedError for float16, whose complex32 is not covered.
+    """
+    if d.storage_only:
+        raise RuntimeError(f"Unknown Complex ScalarType for {d.scalar_type}")
+    if d is dtypes.float16:
+        raise NotImplementedError("torch.complex32 is not covered")
+    return dtypes.complex128 if d is dtypes.float64 else dtypes.complex64
+
+
+def _combine(high: dtype | None, low: dtype | None) -> dtype | None:
+    """The dtype of two tiers together; a tier that has no operand is None. Source: combine_categories."""
+    if high is None or low is None:
+        return high or low
+    if high.category == COMPLEX or high.category == FLOATING and low.category != COMPLEX:
+        return high
+    if low.category == COMPLEX:
+        return to_complex(high) if high.category == FLOATING else low
+    if high.category == BOOL or low.category == FLOATING:
+        return promote_types(high, low)
+    return high
 
 
 def result_type(*operands: Tensor | complex) -> dtype:
@@ -66,32 +83,19 @@ def result_type(*operands: Tensor | complex) -> dtype:
     """
     tiers: list[dtype | None] = [None, None, None]
     for x in operands:
-        if isinstance(x, Tensor):
-            tier, d = (0 if x.ndim else 1), x.dtype
-        else:
-            tier, d = 2, dtype_of_number(x)
+        tier, d = ((0 if x.ndim else 1), x.dtype) if isinstance(x, Tensor) else (2, dtype_of_number(x))
         known = tiers[tier]
         tiers[tier] = d if known is None else promote_types(known, d)
-    found: dtype | None = None
-    for d in tiers:
-        if d is None:
-            continue
-        if found is None:
-            found = d
-        elif d.category > found.category:
-            # A complex number beside real tensors keeps their precision.
-            found = found.to_complex() if d.category == COMPLEX and found.category == FLOATING and \
-                found.itemsize >= 4 and d.itemsize != 16 else promote_types(found, d)
-    assert found is not None
+    found = _combine(_combine(tiers[0], tiers[1]), tiers[2])
+    assert found is not None, "result_type() needs an operand"
     return found
 
 
 def can_cast(source: dtype, target: dtype) -> bool:
     """Whether an in-place or out= result of dtype `source` may be stored as `target`: never down a category."""
-    if source.category > target.category and source.category > BOOL:
-        # bool takes bool only; integers do not take floats; real does not take complex
-        return False
-    return not (source.category != BOOL and target.category == BOOL)
+    if source.category == BOOL or target.category == BOOL:
+        return source.category == BOOL
+    return source.category <= target.category
 
 
 def common_type(operands: Iterable[Tensor | complex], int_to_float: bool = False) -> dtype:

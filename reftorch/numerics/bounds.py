@@ -110,7 +110,8 @@ class Bounded:
     A formula over + - * / run on `Bounded` operands gives the value and the bound of the whole formula, for
     any contraction. Each operation adds to the errors it inherits its own bound twice: once for the subject
     in `format_name`, once for the evaluation in double precision here. Numbers and arrays among the operands
-    are exact. The error says nothing where it is infinite or NaN.
+    count as exact, so pass them as the subject holds them: 0.1 rounded to its dtype. The error says nothing
+    where it is infinite or NaN.
 
     >>> s, a, b = (Bounded(np.array([z]), "float32") for z in (1 + 1j, 2 - 1j, 3j))
     >>> (s + 0.5 * a / b).error < 1e-5

@@ -48,7 +48,8 @@ def ulp_distance(a: Any, b: Any, format_name: str | None = None) -> Any:
         return np.maximum(ulp_distance(a.real, b.real), ulp_distance(a.imag, b.imag))
     left, right = ordinal(a, format_name), ordinal(b, format_name)
     # The difference of two float64 ordinals may need 64 bits; modulo 2**64 it is right as an unsigned number.
-    distance = np.maximum(left, right).astype(np.uint64) - np.minimum(left, right).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        distance = np.maximum(left, right).astype(np.uint64) - np.minimum(left, right).astype(np.uint64)
     nan_a, nan_b = _is_nan(a, format_name), _is_nan(b, format_name)
     distance = np.where(nan_a | nan_b, np.uint64(NAN_DISTANCE), distance)
     return np.where(nan_a & nan_b, np.uint64(0), distance)[()]

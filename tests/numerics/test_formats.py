@@ -40,7 +40,8 @@ def same_value(a, b) -> bool:
 @pytest.mark.parametrize("spec", SMALL, **BY_NAME)
 def test_every_code_decodes_as_in_ml_dtypes(spec):
     codes = np.arange(1 << spec.bits, dtype=f"uint{max(8, spec.bits)}")
-    values = codes.view(other_dtype(spec)).astype(np.float64).tolist()
+    with np.errstate(all="ignore"):
+        values = codes.view(other_dtype(spec)).astype(np.float64).tolist()
     for code, value in zip(codes.tolist(), values, strict=True):
         assert same_value(spec.decode(code), value), hex(code)
 
@@ -71,7 +72,7 @@ def test_rounding_is_to_nearest_and_ties_go_to_the_even_code(spec):
 
 @pytest.mark.parametrize("spec", FORMATS.values(), **BY_NAME)
 def test_what_overflows(spec):
-    """Half a unit above the largest finite number overflows, less than that does not, infinity always does."""
+    """More than half a unit above the largest finite number overflows, less does not, infinity does."""
     top = spec.max_finite
     half_unit = (top - spec.decode(spec.max_code - 1)) / 2
     if spec.specials == "e8m0":
@@ -135,10 +136,10 @@ def test_floor_log2(x):
 
 
 @needs_torch
-@pytest.mark.parametrize(
-    "spec", [spec for spec in FORMATS.values() if spec.name not in ("float8_e8m0fnu", "float4_e2m1fn")], **BY_NAME
-)
+@pytest.mark.parametrize("spec", [spec for spec in FORMATS.values() if hasattr(torch, spec.name)], **BY_NAME)
 def test_limits_are_torch_finfo(spec):
     limits = torch.finfo(getattr(torch, spec.name))
     assert (spec.bits, spec.max_finite, spec.min_normal) == (limits.bits, limits.max, limits.smallest_normal)
-    assert spec.eps == limits.eps
+    if spec.name != "float8_e5m2fnuz":  # torch says 1/8, but the number after 1 is 1.25
+        assert spec.eps == limits.eps
+    assert spec.decode(spec.encode(1) + 1) - 1 == spec.eps

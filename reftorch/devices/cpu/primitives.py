@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from reftorch.numerics.arith import PRIMITIVES
 
-from .casts import FLOAT32, convert, pair, parts
+from .casts import convert, pair, parts
 from .elements import ELEMENTS, Element
 from .operation import ALL, BOOL, INTEGERS, NUMBERS, intrinsic, library_function, library_name, lowers
 from .operators import add, mul
@@ -155,4 +155,4 @@ def _nextafter(grid: Element | None) -> Callable[..., Any]:
 
 lowers(PRIMITIVES["nextafter"], 2, ("float",))(_nextafter(None))
 for _grid in ("float16", "bfloat16"):  # values of the grid, held as float32
-    lowers(PRIMITIVES[f"nextafter_{_grid}"], 2, ("float",), result=lambda t: FLOAT32)(_nextafter(ELEMENTS[_grid]))
+    lowers(PRIMITIVES[f"nextafter_{_grid}"], 2, ("float",))(_nextafter(ELEMENTS[_grid]))
