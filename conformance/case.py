@@ -21,6 +21,8 @@ class View:
     """A tensor argument: a strided view (sizes, strides, offset in elements) of one of the case's buffers.
 
     on_host: a CPU tensor even when the case runs on another device (0-dim operands only).
+    leaf: False for a tensor that requires grad and is the result of a copy (in place, into the same memory) from a
+    leaf; the gradient of that leaf is reported under the argument's name. In-place methods need it.
     """
 
     buffer: int
@@ -30,6 +32,7 @@ class View:
     offset: int = 0
     requires_grad: bool = False
     on_host: bool = False
+    leaf: bool = True
 
     @property
     def numel(self) -> int:
@@ -104,7 +107,8 @@ class Case:
 
 @dataclass
 class Error:
-    """type: the exception's class name; bases: its bases' names. phase: 'forward' or 'backward'."""
+    """type: the exception's class name; bases: its bases' names. phase: 'forward', 'backward', or 'result'
+    (reading what the call returned)."""
 
     type: str
     bases: tuple[str, ...]

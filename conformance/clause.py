@@ -51,6 +51,10 @@ class Verdict:
     fingerprint: names the cause of a divergence stably over runs; the same cause has the same one. formula: the
     bit-exact formula found. distance: the worst distance in units in the last place. case: the smallest witness.
     expected, got: for people. reason: why not applicable or not run.
+    wanted: what a right outcome of `case` shows, as far as this divergence is about it, in the form that
+    conformance/wanted.py describes: {'bits': array}, {'stride': (2, 1)}, {'error': {'type': 'RuntimeError', 'text': 'part
+    of it'}}, {'error': None}, ... The reproduction script checks exactly that. Empty: the script checks what differs
+    from reftorch's own outcome of the case.
     """
 
     status: str
@@ -63,6 +67,7 @@ class Verdict:
     expected: str = ""
     got: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
+    wanted: dict[str, Any] = field(default_factory=dict)
 
 
 class Check(Protocol):

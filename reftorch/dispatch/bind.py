@@ -35,12 +35,14 @@ _UPDATED = {"__add__": "__iadd__", "__sub__": "__isub__", "__mul__": "__imul__",
 
 
 def bind(op: Any) -> None:
-    """Give `op` its public forms: op.function, and the methods on Tensor."""
-    op.function = _generate(op, op.name, method=False)
-    if op.has_method:
-        setattr(Tensor, op.name, _generate(op, op.name, method=True))
-    if op.has_in_place:
-        setattr(Tensor, op.name + "_", _in_place(op))
+    """Give `op` its public forms: op.function, op.functions, and the methods on Tensor."""
+    for name in (op.name, *op.aliases):
+        op.functions[name] = _generate(op, name, method=False)
+        if op.has_method:
+            setattr(Tensor, name, _generate(op, name, method=True))
+        if op.has_in_place:
+            setattr(Tensor, name + "_", _in_place(op, name + "_"))
+    op.function = op.functions[op.name]
     for dunder in op.operators:
         setattr(Tensor, dunder, _operator(op, dunder))
 
@@ -80,7 +82,7 @@ def _compile(op: Any, name: str, source: str) -> Callable[..., Any]:
     return function  # type: ignore[return-value]
 
 
-def _in_place(op: Any) -> Callable[..., Any]:
+def _in_place(op: Any, name: str) -> Callable[..., Any]:
     names = [p.name for p in op.parameters]
     others = [p for p in op.parameters if p.name != "self"]
     signature = ["self", *(p.name if p.default is REQUIRED else f"{p.name}={p.default!r}"
@@ -88,10 +90,10 @@ def _in_place(op: Any) -> Callable[..., Any]:
     keywords = [f"{p.name}={p.default!r}" if p.default is not REQUIRED else p.name for p in others if p.kwarg_only]
     if keywords:
         signature += ["*", *keywords]
-    source = f"def {op.name}_({', '.join(signature)}):\n    return call(({', '.join(names)},), None, INPLACE)\n"
+    source = f"def {name}({', '.join(signature)}):\n    return call(({', '.join(names)},), None, INPLACE)\n"
     space = {"call": op.call, "INPLACE": INPLACE}
-    exec(compile(source, f"<binding of {op.name}_>", "exec"), space)
-    function = space[op.name + "_"]
+    exec(compile(source, f"<binding of {name}>", "exec"), space)
+    function = space[name]
     function.__module__ = "reftorch"  # type: ignore[attr-defined]
     return function  # type: ignore[return-value]
 

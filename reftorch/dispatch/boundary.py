@@ -6,6 +6,8 @@ from typing import Any
 
 # record(op, args, result, form): remember how `result` came about.
 record: Callable[..., None]
-# check_in_place(tensor): refuse to overwrite what autograd may not lose. Raises RuntimeError.
-check_in_place: Callable[[Any], None]
-# bump(tensor): count a write to its memory.
+# before_write(op, args, target) -> pending: refuse to overwrite what autograd may not lose (RuntimeError), and save
+# what the derivative needs of the arguments before they change. Only called when something requires grad.
+before_write: Callable[..., Any]
+# after_write(pending, target): the write has happened and is counted; give `target` its new history.
+after_write: Callable[..., None]

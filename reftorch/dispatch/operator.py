@@ -96,24 +96,34 @@ class Parameter:
 
 REQUIRED = inspect.Parameter.empty
 
+# Where a formula is legal that every way of running PyTorch computes.
+EVERYWHERE = (On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), On("cuda"), On("cuda", "inductor"), On("xpu"),
+              On("xpu", "inductor"))
+GPU = (On("cuda"), On("xpu"))
+GPU_INDUCTOR = (On("cuda", "inductor"), On("xpu", "inductor"))
+
 
 class Operator:
     """A named operator with its overloads.
 
     schemas: the functional overloads in PyTorch's grammar, e.g. 'add.Tensor(Tensor self, ...) -> Tensor'; in-place
     and out= forms follow from them. in_place, out, method: which forms the Python binding has. operators: the special
-    methods it is ('__add__'). numbers: Tensor parameters for which the binding takes a Python number all the same.
+    methods it is ('__add__'). reflected: reflected(x, number) is `number + x`, where that is not the operator with its
+    operands swapped. aliases: other names of all forms. numbers: Tensor parameters for which the binding takes a Python
+    number all the same. functions: the public functions by name.
     """
 
     def __init__(self, *schemas: str, in_place: bool = True, out: bool = True, method: bool = True,
-                 operators: Sequence[str] = (), numbers: Sequence[str] = ()):
+                 operators: Sequence[str] = (), reflected: Callable[..., Any] | None = None, aliases: Sequence[str] = (),
+                 numbers: Sequence[str] = ()):
         self.schemas: tuple[FunctionSchema, ...] = tuple(parse_schema(s) for s in schemas)
         self.name = self.schemas[0].name.rpartition("::")[2]
         self.has_in_place, self.has_out, self.has_method = in_place, out, method
-        self.operators, self.numbers = tuple(operators), frozenset(numbers)
+        self.operators, self.reflected, self.aliases = tuple(operators), reflected, tuple(aliases)
+        self.numbers = frozenset(numbers)
         self.parameters = _merge_parameters(self.schemas)
         self.module: str = sys._getframe(2).f_globals["__name__"]
-        self.reflected: Callable[..., Any] | None = None
+        self.functions: dict[str, Callable[..., Any]] = {}
         self.formulas: list[Formula] = []
         self.derivative_of: dict[str, Callable[..., Any]] = {}
         self.checks: list[Callable[..., None]] = []
@@ -133,6 +143,12 @@ class Operator:
     def check(self, function: Callable[..., None]) -> Callable[..., None]:
         """Decorator: an error clause. Called with the arguments by name; may look at metadata and types, not values."""
         self.checks.append(function)
+        return function
+
+    def also(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: one more public function, written in terms of the operator (torch.rsub)."""
+        function.__module__ = "reftorch"
+        self.functions[function.__name__] = function
         return function
 
     def derivatives(self, /, **of: Callable[..., Any]) -> None:
@@ -181,7 +197,7 @@ class Operator:
 
 
 def _merge_parameters(schemas: Sequence[FunctionSchema]) -> tuple[Parameter, ...]:
-    """One list of parameters for all overloads: types are united, the first default seen holds."""
+    """One list of parameters for all overloads: types are united; what an overload lacks is optional."""
     merged: dict[str, Parameter] = {}
     longest = max(schemas, key=lambda s: len(s.arguments))
     for argument in longest.arguments:
@@ -192,8 +208,9 @@ def _merge_parameters(schemas: Sequence[FunctionSchema]) -> tuple[Parameter, ...
                     types.add(str(a.type).rstrip("?"))
                     if str(a.type).endswith("?"):
                         types.add("None")
-        merged[argument.name] = Parameter(argument.name, frozenset(types), argument.kwarg_only,
-                                          argument.default_value if argument.has_default else REQUIRED)
+        lacking = any(argument.name not in [a.name for a in schema.arguments] for schema in schemas)
+        default = argument.default_value if argument.has_default else None if lacking else REQUIRED
+        merged[argument.name] = Parameter(argument.name, frozenset(types), argument.kwarg_only, default)
     return tuple(merged.values())
 
 

@@ -27,6 +27,7 @@ from .mode import through_modes
 from .operator import FUNCTIONAL, INPLACE, OUT, Handle, Operator
 from .scalar import checked_number
 from .state import state
+from .view import refuse_inference_tensor
 
 BOOL = ("bool",)
 INTS = ("uint8", "int8", "int16", "int32", "int64")
@@ -114,16 +115,19 @@ class Pointwise(Operator):
                 boundary.record(self, args, result, form)
             return result
         target = args[self.self_index] if form is INPLACE else out
-        if form is INPLACE and isinstance(target, Tensor):
-            boundary.check_in_place(target)
-        elif form is OUT and state.grad_enabled and (tracked or target._autograd is not None):
+        pending = None
+        if form is INPLACE:
+            if tracked:
+                pending = boundary.before_write(self, args, target)
+        elif state.grad_enabled and not state.inference and (tracked or target._autograd is not None):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")
+        refuse_inference_tensor(target)
         self._write(args, key, target, form)
         if target._vc is not None:
             target._vc[0] += 1
-        if form is INPLACE and (tracked or target._autograd is not None and state.grad_enabled):
-            boundary.record(self, args, target, form)
+        if pending is not None:
+            boundary.after_write(pending, target)
         return target
 
     def _write(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any, form: str) -> None:

@@ -49,22 +49,26 @@ def complex_mul(x: Any, y: Any, format_name: str) -> Bound:
 
 
 def complex_div(x: Any, y: Any, format_name: str) -> Bound:
-    """Bound for x / y by Smith's method as c10 writes it, for max(|c|, |d|) >= min_normal, y = c + di.
+    """Bound for x / y by Smith's method as c10 writes it; infinite for a divisor below twice min_normal.
 
-    Let |c| >= |d|. r = d / c, s = 1 / (c + d r), parts (a + b r) s and (b - a r) s.
-    c and d r = d^2 / c have one sign, so c + d r comes out with a factor 1 + theta_3 (d r: two roundings, the
-    sum: one); where r or d r underflows it moves by at most eta / 2 (|d|) + eta / 2, relative to |c| less
-    than 2u, for which two more are counted. s: theta_6. Each term of a + b r has theta_3, the last product
-    adds one: theta_10 on every term, at most gamma_10 (|a| + |b r|) |s| = gamma_10 (|a||c| + |b||d|) / |y|^2
-    <= gamma_10 |x / y| a part, sqrt(2) times that together. Underflow in the numerator gives (|b| + 1) |s|
-    eta / 2, of s itself (|a| + |b|) eta / 2, of the last product eta / 2; as |s| = |c| / |y|^2 <= 1 / |y|,
-    both parts together stay below eta ((|x| + 1) / |y| + 2 |x| + 2). The textbook formula (ac + bd) / (c^2 +
-    d^2) needs theta_5 only and stays within this bound while none of its products underflows.
+    Let y = c + di, |c| >= |d|. r = d / c, s = 1 / (c + d r), parts (a + b r) s and (b - a r) s.
+    Divisor: c and d r = d^2 / c have one sign, so c + d r comes out with a factor 1 + theta_3 (d r has two
+    roundings, the sum one). Where r or d r underflows it moves by at most (|d| + 1) eta / 2, relative to
+    |c| >= min_normal less than 2u, for which two more are counted. s has theta_6.
+    Parts: each term of a + b r has theta_3, the last product adds one: theta_10 on every term. A part is off
+    by at most gamma_10 (|a| + |b r|) |s| = gamma_10 (|a||c| + |b||d|) / |y|^2 <= gamma_10 |x / y|, both
+    together by sqrt(2) times that.
+    Underflow in the numerator gives (|b| + 1) |s| eta / 2, of s itself (|a| + |b|) eta / 2, of the last
+    product eta / 2. As |s| = |c| / |y|^2 <= 1 / |y|, that is less than eta ((|x| + 1) / |y| + 2 |x| + 2) for
+    both parts together.
+    The textbook formula (ac + bd) / (c^2 + d^2) needs theta_5 only and stays within this bound while none of
+    its products underflows.
     """
     with np.errstate(all="ignore"):
         size, divisor = _abs(x), _abs(y)
         underflow = _eta(format_name) * ((size + 1) / divisor + 2 * size + 2)
-        return _up(np.sqrt(2) * _gamma(10, format_name) * (size / divisor) + underflow)
+        bound = np.sqrt(2) * _gamma(10, format_name) * (size / divisor) + underflow
+        return _up(np.where(divisor >= 2 * float(FORMATS[format_name].min_normal), bound, np.inf))
 
 
 def complex_abs(x: Any, format_name: str) -> Bound:
@@ -175,10 +179,10 @@ class Bounded:
 def total(x: Any, axis: int | tuple[int, ...] | None, format_name: str, stores: int = 1) -> Bound:
     """Bound for the sum of real numbers over `axis`, in any order and association.
 
-    Whatever the tree of additions, no term passes more than n - 1 of them: gamma_{n-1} sum |x_i|. Sums do not
-    underflow. float16 and bfloat16 are summed in float32; the total, and each partial total that is stored in
-    between, is rounded to the format, `stores` times in all: (1 + gamma_{n-1}) (1 + gamma'_stores) - 1 times
-    sum |x_i|, gamma' with the unit roundoff of the format, and eta / 2 for each store.
+    Whatever the tree of additions, no term passes more than n - 1 of them: gamma_{n-1} sum |x_i|. float16 and
+    bfloat16 are summed in float32; the total, and each partial total that is stored in between, is rounded to
+    the format, `stores` times in all: (1 + gamma_{n-1}) (1 + gamma'_stores) - 1 times sum |x_i|, gamma' with
+    the unit roundoff of the format. Nothing underflows: every partial sum is a multiple of eta.
     A complex sum is off by at most the bound of its real parts plus the bound of its imaginary parts.
     """
     magnitudes = np.abs(np.asarray(x, np.float64))
@@ -187,10 +191,9 @@ def total(x: Any, axis: int | tuple[int, ...] | None, format_name: str, stores: 
     narrow = FORMATS[format_name].bits == 16
     adding = _gamma(max(0, n - 1), "float32" if narrow else format_name)
     storing = _gamma(stores, format_name) if narrow else 0.0
-    underflow = stores * _eta(format_name) if narrow else 0.0
     # The float64 sum above may itself be low by gamma_{n-1} for float64.
     size = size * (1 + 2 * _gamma(max(0, n - 1), "float64"))
-    return _up((adding + storing + adding * storing) * size + underflow)
+    return _up((adding + storing + adding * storing) * size)
 
 
 def _gamma(n: int, format_name: str) -> float:

@@ -36,7 +36,8 @@ def float32_to_bfloat16(x: Any) -> Any:
     bits = np.asarray(x, np.float32).view(np.uint32)
     # Adding just under half a unit, or exactly half where the last kept bit is odd, carries where RNE rounds
     # up; the carry out of the largest finite number gives infinity.
-    codes = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    with np.errstate(over="ignore"):  # the bits of a NaN may wrap
+        codes = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
     return np.where(np.isnan(x), _BFLOAT16_NAN, codes)[()]
 
 

@@ -162,7 +162,7 @@ names = st.text("abT_", min_size=1, max_size=4)  # makes no keyword
 ints = st.integers(-(2**63), 2**63 - 1)
 floats = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 floats = floats.map(lambda x: x or 0.0)  # -0.0 is printed as `0.`
-texts = st.text(st.characters(max_codepoint=127, exclude_characters="\r"), max_size=6)  # PyTorch can't read its "\\r"
+texts = st.text(st.characters(max_codepoint=127, exclude_characters="\r"), max_size=6)  # PyTorch reads no "\\r"
 values = {"int": ints, "SymInt": ints, "ScalarType": ints, "float": floats, "bool": st.booleans()}
 values |= {"str": texts, "Scalar": ints | floats | st.booleans()}
 bases = st.sampled_from(["Tensor", *values, "Device", "complex", "Generator", "t"])

@@ -100,6 +100,21 @@ def test_fma_where_it_is_hard(name, which):
 
 
 @pytest.mark.parametrize("name", FLOATS)
+def test_fma_next_to_a_midpoint(name):
+    """Sums less than one place of the intermediate format off a midpoint, where only odd rounding is right.
+
+    (1 - e) (1 + e) / 2 = (1 - e**2) / 2 falls short of half a unit of an integer c by up to 2**-27 or 2**-52.
+    """
+    precision = FORMATS[name].mantissa_bits + 1
+    places, last = (23, 2.0**-29) if name == "float32" else (52, 2.0**-54)
+    e = np.round(np.sqrt(2 * last * np.linspace(0, 4, 3000)) * 2.0**places) / 2.0**places
+    c = 2.0 ** (precision - 1) + np.random.default_rng(19).integers(0, 1 << (precision - 1), e.size)
+    for sign in (1, -1):
+        check_fma(sign * (1 - e), (1 + e) / 2, c, name)
+        check_fma(sign * (1 - e), (1 + e) / 2, -c, name)
+
+
+@pytest.mark.parametrize("name", FLOATS)
 def test_fma_at_the_edges_of_the_format(name):
     spec = FORMATS[name]
     tiny, normal, top = float(spec.min_subnormal), float(spec.min_normal), float(spec.max_finite)

@@ -129,7 +129,9 @@ def test_a_double_is_rounded_twice_as_in_torch(name):
 
 def test_bfloat16_nan_is_the_scalar_one():
     nans = np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00000, 0xFFC00000], np.uint32).view(np.float32)
-    assert np.array_equal(float32_to_bfloat16(nans), [0x7FC0] * 4)
+    with np.errstate(all="raise"):
+        assert np.array_equal(float32_to_bfloat16(nans), [0x7FC0] * 4)
+        assert [float32_to_bfloat16(scalar) for scalar in nans] == [0x7FC0] * 4
     assert np.isnan(bfloat16_to_float32(np.uint16([0x7FC0, 0xFFFF, 0x7F81]))).all()
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from .blocks import I1, I32, I64, PTR, VOID
+from .blocks import I32, I64, PTR, VOID
 from .casts import convert, pair
 from .elements import ELEMENTS, Element
 
-RELEASE_GIL = 32768  # elements from which on other Python threads may run meanwhile
+LARGE = 32768  # elements from which on the helper threads take part and other Python threads may run meanwhile
 INT64, FLOAT64 = ELEMENTS["int64"], ELEMENTS["float64"]
 
 
@@ -37,16 +37,47 @@ def emit_entry(module: ir.Module, kernel: ir.Function, operands: int, scalars: S
             values.append(b.inttoptr(number, PTR) if kernel.args[i].type == PTR else number)
         else:
             values.append(_scalar(b, box, scalars[i - integers]))
-    with b.if_else(b.icmp_signed(">=", b.sub(values[2], values[1]), I64(RELEASE_GIL)), likely=False) as (large, small):
-        with large:
+    large = b.icmp_signed(">=", b.sub(values[2], values[1]), I64(LARGE))
+    with b.if_else(large, likely=False) as (then, otherwise):
+        with then:
             state = b.call(_function(module, "PyEval_SaveThread", PTR), [])
-            b.call(kernel, values)
+            _run_parallel(b, kernel, values)
             b.call(_function(module, "PyEval_RestoreThread", VOID, PTR), [state])
-        with small:
+        with otherwise:
             b.call(kernel, values)
     none = _global(module, "_Py_NoneStruct")
     b.call(_function(module, "Py_IncRef", VOID, PTR), [none])
     b.ret(none)
+
+
+def _run_parallel(b: ir.IRBuilder, kernel: ir.Function, values: Sequence[Any]) -> None:
+    """Call the kernel through `parallel` of pool.py, whose address is in the variable reftorch_parallel if it runs."""
+    geometry, begin, end, *rest = values
+    context_type = ir.LiteralStructType([v.type for v in (geometry, *rest)])
+    with b.goto_entry_block():
+        context = b.alloca(context_type)
+    for i, value in enumerate((geometry, *rest)):
+        b.store(value, b.gep(context, [I32(0), I32(i)], source_etype=context_type))
+    parallel_type = ir.FunctionType(VOID, [PTR, PTR, I64, I64])
+    parallel = b.load(_global(b.module, "reftorch_parallel"), typ=parallel_type.as_pointer())
+    with b.if_else(b.icmp_unsigned("!=", parallel, parallel.type(None))) as (then, otherwise):
+        with then:
+            b.call(parallel, [_emit_task(b.module, kernel, context_type), context, begin, end])
+        with otherwise:
+            b.call(kernel, values)
+
+
+def _emit_task(module: ir.Module, kernel: ir.Function, context_type: Any) -> ir.Function:
+    """task(context, begin, end): the kernel, with its other arguments read from memory."""
+    task = ir.Function(module, ir.FunctionType(VOID, [PTR, I64, I64]), "task")
+    task.linkage = "internal"
+    b = ir.IRBuilder(task.append_basic_block("entry"))
+    context, begin, end = task.args
+    geometry, *rest = (b.load(b.gep(context, [I32(0), I32(i)], source_etype=context_type), typ=t)
+                       for i, t in enumerate(context_type.elements))
+    b.call(kernel, [geometry, begin, end, *rest])
+    b.ret_void()
+    return task
 
 
 def _scalar(b: ir.IRBuilder, box: Any, e: Element) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import compiler, cpu, errors, types, typing
+from numba.core.errors import NumbaError
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import Registry as LoweringRegistry

@@ -27,8 +27,10 @@ from .blocks import (I1, I64, PTR, VOID, Variable, every, independent_accesses, 
                      minimum, offset)
 from .casts import convert, load, store
 from .elements import Element
+from .geometry import MAX_DIMS
+from .stream import emit_streamed_run, worthwhile
 
-MAX_DIMS = 64  # PyTorch's own limit
+
 TILE = 512  # elements: few enough that a tile per operand stays in the first-level cache
 SHORTEST_BROADCAST = 16  # shorter rows do not repay filling a tile
 
@@ -79,7 +81,11 @@ def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
                           b.icmp_signed(">=", b.load(sizes, typ=I64), I64(SHORTEST_BROADCAST))])
 
     with b.if_then(b.and_(all_packed, b.icmp_signed("==", ndim, I64(1))), likely=True):
-        b.call(run, [b.sub(end, begin), *(offset(b, p, b.mul(begin, s)) for p, s in zip(bases, steps)), *scalars])
+        arguments = [b.sub(end, begin), *(offset(b, p, b.mul(begin, s)) for p, s in zip(bases, steps)), *scalars]
+        with b.if_then(worthwhile(b, body.memory, b.load(sizes, typ=I64), bases), likely=False):
+            b.call(emit_streamed_run(module, body.memory, run), arguments)
+            b.ret_void()
+        b.call(run, arguments)
         b.ret_void()
     with _rows(b, ndim, sizes, strides, begin, end, bases) as (length, starts):
         with b.if_else(all_packed) as (then, otherwise):

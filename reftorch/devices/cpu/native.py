@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,14 +18,20 @@ _PYTHON_FUNCTIONS = ("PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_
                      "PyEval_SaveThread", "PyEval_RestoreThread")
 _PYTHON_DATA = ("_Py_NoneStruct", "PyExc_TypeError")
 _C_FUNCTIONS = ("fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc", "truncf",
-                "memcpy", "memmove", "memset")
-METH_FASTCALL = 0x0080
+                "memcpy", "memmove", "memset", "sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock",
+                "pthread_cond_wait", "pthread_cond_broadcast")
+_METH_FASTCALL = 0x0080
 
 
 @functools.cache
 def host() -> tuple[str, str]:
     """Name and features of this processor, as LLVM knows them. The features are the truth, the name may be a guess."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def triple() -> str:
+    """The platform code is made for."""
+    return llvm.get_default_triple()
 
 
 def _target_machine() -> Any:
@@ -36,24 +42,26 @@ def _target_machine() -> Any:
         cpu=name, features=features, opt=3, reloc="pic", codemodel="small", jit=True)
 
 
-@functools.cache
-def _machine() -> Any:
-    return _target_machine()
+_machine = functools.cache(_target_machine)
 
 
 @functools.cache
 def _jit() -> Any:
-    return llvm.create_lljit_compiler(_target_machine())
+    return llvm.create_lljit_compiler(_target_machine())  # which then owns that machine
 
 
 def optimise(text: str) -> Any:
-    """An optimised module from LLVM assembly. No fast-math of any kind; loops are vectorised as their facts allow."""
+    """An optimised module from LLVM assembly. No fast-math of any kind; loops are vectorised as their facts allow.
+
+    Unrolling is left to the vectoriser, which interleaves: unrolling the rest costs time and gains none.
+    """
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.loop_interleaving = True
+    options.loop_unrolling = options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return module
@@ -69,18 +77,26 @@ def assembly(text: str) -> str:
     return str(_machine().emit_assembly(optimise(text)))
 
 
-class Loaded:
-    """Object code in memory. `address`: of the C function kernel. `call`: the Python function; both live with this."""
+class Library:
+    """Object code in memory: library[name] is the address of an exported function. Gone when this object is."""
 
-    def __init__(self, code: bytes, name: str):
-        """Raises RuntimeError when `code` is not object code for this machine or refers to an unknown symbol."""
-        library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol("kernel").export_symbol("call")
-        for symbol, address in _symbols().items():
-            library.import_symbol(symbol, address)
-        self._library = library.link(_jit(), f"reftorch{next(_numbers)}")
-        self.address = self._library["kernel"]
-        self._method = _PyMethodDef(name.encode(), self._library["call"], METH_FASTCALL, None)
-        self.call = _new_function(self._method)
+    def __init__(self, code: bytes, exports: Iterable[str], symbols: dict[str, int]):
+        """symbols: addresses that the code may refer to besides Python's and C's.
+
+        Raises RuntimeError when `code` is not object code for this machine or refers to an unknown symbol.
+        """
+        builder = llvm.JITLibraryBuilder().add_object_img(code)
+        for name in exports:
+            builder.export_symbol(name)
+        for name, address in (_symbols() | symbols).items():
+            builder.import_symbol(name, address)
+        self._tracker = builder.link(_jit(), f"reftorch{next(_numbers)}")
+
+    def __getitem__(self, name: str) -> int:
+        return self._tracker[name]
+
+
+_numbers = itertools.count()
 
 
 class _PyMethodDef(ctypes.Structure):
@@ -88,13 +104,12 @@ class _PyMethodDef(ctypes.Structure):
                 ("doc", ctypes.c_char_p)]
 
 
-_numbers = itertools.count()
-
-
-def _new_function(method: _PyMethodDef) -> Callable[..., None]:
+def python_function(address: int, name: str) -> tuple[Callable[..., Any], Any]:
+    """A Python built-in from a METH_FASTCALL function, and what must be kept as long as it is used."""
     new: Any = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    return new(ctypes.addressof(method), None, None)
+    method = _PyMethodDef(name.encode(), address, _METH_FASTCALL, None)
+    return new(ctypes.addressof(method), None, None), method
 
 
 @functools.cache
