@@ -271,6 +271,21 @@ def _choices(op: Pointwise, p: Parameter, declared: str | None) -> list[Any]:
     return choices + [ABSENT] * optional
 
 
+def pattern_of(op: Pointwise, case: Case) -> Pattern | None:
+    """The pattern of a case, if it has one of the operator's."""
+    def how(p: Parameter) -> Any:
+        value = case.args.get(p.name, p.default)
+        if isinstance(value, View):
+            return TENSOR
+        if value is None:
+            return ABSENT
+        if p.is_number and p.name not in case.args:
+            return DEFAULT
+        return NUMBER if p.is_operand or p.is_number else value
+    given = tuple((p.name, how(p)) for p in op.parameters)
+    return next((p for p in patterns(op) if p.given == given), None)
+
+
 # ---- calls ----
 def call(op: Pointwise, pattern: Pattern, arrays: Mapping[str, np.ndarray], dtypes: Mapping[str, str],
          layouts: Mapping[str, Layout] | None = None, numbers: Mapping[str, Any] | None = None,
@@ -298,7 +313,15 @@ def with_out(case: Case, dtype: str, where: Layout, array: np.ndarray | None = N
 
 def draw_numbers(rng: Random, op: Pointwise, pattern: Pattern, category: int) -> dict[str, Any]:
     """A number for each parameter that the pattern gives as one, of a category that does not promote."""
-    return {n: number(rng, category if rng.random() < 0.7 else min(category, INTEGRAL)) for n in pattern.numbers}
+    drawn = {n: number(rng, category if rng.random() < 0.7 else min(category, INTEGRAL)) for n in pattern.numbers}
+    return {n: v or 1 for n, v in drawn.items()} if op.guards else drawn
+
+
+def allowed(op: Pointwise, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays without what an operator that looks at values may refuse: zeros among integers."""
+    if not op.guards:
+        return arrays
+    return {n: np.where(a == 0, a.dtype.type(1), a) if a.dtype.kind in "iu" else a for n, a in arrays.items()}
 
 
 def shape(rng: Random, ndim: int | None = None, largest: int = 8) -> tuple[int, ...]:
@@ -315,7 +338,7 @@ def narrowed(rng: Random, size: Sequence[int], chance: float = 0.3) -> tuple[int
 
 
 def supported_inputs(op: Pointwise) -> tuple[str, ...]:
-    """Input dtypes that the operator takes when all its tensors have the same one."""
+    """Input dtypes that the operator takes, in some pattern, when all its tensors have the same one."""
     names = [d for d in COMPUTING if d in op.types]
     return tuple(n for n in COMPUTING if n in names or op.int_to_float and DTYPES[n].category < FLOATING)
 

@@ -7,8 +7,10 @@ one place, the operator's file, and the kit has none of its own.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,12 +117,12 @@ class ReferenceBackend:
 
 def evaluate(formula: Callable[..., Any], out_type: str, *operands: Any) -> Any:
     """The formula's value; its parameter R, if it has one, rounds to the dtype of the result."""
-    if "R" not in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
+    names = inspect.signature(formula).parameters
+    if "R" not in names:
         return formula(*operands)
 
     def rounding(x: Any) -> Any:
         return widen(narrow(x, out_type), out_type)
-    names = formula.__code__.co_varnames[:formula.__code__.co_argcount]
     given = iter(operands)
     return formula(*(rounding if n == "R" else next(given) for n in names))
 
@@ -207,6 +209,24 @@ class Reference:
             fitting = op.formulas_for(given, options, common.category, common.name)
             self._found[key] = _distinct(legal), _distinct(fitting)
         return self._found[key]
+
+    def common(self, op: Pointwise, case: Case) -> dtype:
+        """The dtype that the call's operands are converted to."""
+        tensors, _ = self.tensors(_without_memory(case))
+        return op.computes_in(op.bound(self.arguments(op, case, tensors)))
+
+    def operands(self, op: Pointwise, case: Case, formula: Formula) -> dict[str, np.ndarray]:
+        """What the formula's parameters are in this call: values in the compute type, broadcast to the result."""
+        names, caught = formula.parameters, {}
+
+        def catch(*given: Any) -> Any:
+            caught.update(zip(names, given))
+            return given[0]
+        catch.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names])
+        meta = self.meta(op, case)
+        self.values(op, case, [replace(formula, function=catch)])
+        return {n: np.broadcast_to(v, meta.layout.size) for n, v in caught.items()}
 
     def meta(self, op: Pointwise, case: Case) -> Meta:
         """dtype, sizes and strides of the functional result; raises what the call raises before it computes."""

@@ -5,18 +5,22 @@ readings are exact (over fractions) and bounded (complex values with an error bo
 """
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from reftorch.numerics import bounds
+from reftorch.numerics import arith, bounds
 from reftorch.numerics.arith import PRIMITIVES
 from reftorch.numerics.bounds import Bounded
+from reftorch.numerics.formats import FORMATS
 
 _COMMUTE = {"add", "mul", "eq", "ne", "and", "or"}
 
@@ -38,18 +42,56 @@ class Node:
                 yield from a.walk()
 
 
-def trace(formula: Callable[..., Any], fused: bool = True, rounds: bool = True, exact_one: bool = True,
-          **known: Any) -> Node:
-    """The expression of a formula, simplified only where no bit can change.
+@dataclass(frozen=True)
+class Arithmetic:
+    """What is known of the type that a formula computes in, and so which steps of it change no bit.
 
-    fused: whether fma is one rounding (it is not for integers and complex numbers). rounds: whether R does anything.
-    exact_one: whether 1 * x is x in every bit (not for complex numbers). known: operands that are known numbers.
+    fused: fma is one rounding (not for integers and complex numbers). rounds: R does something. exact_one: 1 * x is x
+    in every bit (not for complex numbers). ring: sums and products are exact modulo a power of two (integers).
+    grid: operands that lie on the dtype's grid already, so that rounding them does nothing. exact_products: products
+    of two such are exact (float16 in float32).
     """
-    make = _Maker(fused, rounds, exact_one)
+
+    fused: bool = True
+    rounds: bool = True
+    exact_one: bool = True
+    ring: bool = False
+    grid: frozenset[str] = frozenset()
+    exact_products: bool = False
+
+
+def trace(formula: Callable[..., Any], arithmetic: Arithmetic = Arithmetic(), **known: Any) -> Node:
+    """The expression of a formula, simplified only where no bit can change. known: operands that are known numbers."""
+    make = _Maker(arithmetic)
     names = formula.__code__.co_varnames[:formula.__code__.co_argcount]
     operands = [(lambda x: make("round", x)) if n == "R" else
                 _Symbol(make, Node("number", (known[n],)) if n in known else Node("input", (n,))) for n in names]
-    return make.node(_rebound(formula, make)(*operands))
+    node = make.node(_rebound(formula, make)(*operands))
+    return _polynomial(node) if arithmetic.ring else node
+
+
+def _polynomial(node: Node) -> Node:
+    """Sums and products of integers multiplied out, which makes equal ones equal; any other node as it is."""
+    def run(n: Node) -> Counter[tuple[str, ...]]:
+        if n.op == "input":
+            return Counter({(str(n.args[0]),): 1})
+        if n.op == "number":
+            return Counter({(): int(n.args[0])})
+        parts = [run(a) for a in n.args]
+        total: Counter[tuple[str, ...]] = Counter()
+        if n.op == "neg":
+            total.update({m: -c for m, c in parts[0].items()})
+        elif n.op == "add":
+            for p in parts:
+                for m, c in p.items():
+                    total[m] += c
+        else:
+            for (m, c), (k, d) in itertools.product(*(p.items() for p in parts)):
+                total[tuple(sorted(m + k))] += c * d
+        return total
+    if not operations(node) <= {"add", "mul", "neg"}:
+        return node
+    return Node("polynomial", tuple(sorted((m, c) for m, c in run(node).items() if c)))
 
 
 def operations(node: Node) -> set[str]:
@@ -92,8 +134,17 @@ def bounded(node: Node, operands: dict[str, Any], format_name: str) -> Bounded:
 
     Raises NotImplementedError for an operation that no bound is derived for.
     """
+    largest, smallest = float(FORMATS[format_name].max_finite) / 8, float(FORMATS[format_name].min_normal)
+
     def lift(x: Any) -> Bounded:
         return x if isinstance(x, Bounded) else Bounded(x, format_name)
+
+    def limited(x: Bounded, divisor: Bounded | None = None) -> Bounded:
+        """Where something may have overflowed, or the divisor is subnormal, the bound says nothing."""
+        sure = np.abs(x.value) + x.error < largest
+        if divisor is not None:
+            sure &= np.maximum(np.abs(divisor.value.real), np.abs(divisor.value.imag)) - divisor.error >= smallest
+        return Bounded(x.value, format_name, np.where(sure, x.error, np.inf))
 
     def run(n: Any) -> Any:
         if n.op in ("input", "number"):
@@ -102,31 +153,27 @@ def bounded(node: Node, operands: dict[str, Any], format_name: str) -> Bounded:
         a = [run(x) for x in n.args]
         if n.op in ("add", "sub", "mul", "div"):
             x, y = lift(a[0]), a[1]
-            return {"add": x.__add__, "sub": x.__sub__, "mul": x.__mul__, "div": x.__truediv__}[n.op](y)
-        if n.op == "fma":
-            return lift(a[0]) * a[1] + a[2]
+            operation = {"add": x.__add__, "sub": x.__sub__, "mul": x.__mul__, "div": x.__truediv__}[n.op]
+            return limited(operation(y), lift(y) if n.op == "div" else None)
         if n.op == "neg":
             return -lift(a[0])
         if n.op in _ROOTS:
             x, (own, exact) = lift(a[0]), _ROOTS[n.op]
             if np.any(x.error):
                 raise NotImplementedError(f"the error that {n.op} inherits")
-            with np.errstate(all="ignore"):
-                return Bounded(exact(x.value), format_name, own(x.value, format_name) + own(x.value, "float64"))
+            return limited(Bounded(exact(x.value), format_name, own(x.value, format_name) + own(x.value, "float64")))
         if n.op == "select":
-            c, x, y = _plain(a[0]), lift(a[1]), lift(a[2])
-            return Bounded(np.where(c, x.value, y.value), format_name, np.where(c, x.error, y.error))
-        if n.op in _TESTS:
+            (holds, unsure), x, y = a[0], lift(a[1]), lift(a[2])
+            either = np.maximum(x.error, y.error) + np.abs(x.value - y.value)
+            return Bounded(np.where(holds, x.value, y.value), format_name,
+                           np.where(unsure, either, np.where(holds, x.error, y.error)))
+        if n.op in _TESTS:  # what holds, and where the operands' errors leave that open
             x, y = lift(a[0]), lift(a[1])
-            if np.any(x.error) or np.any(y.error):  # a test of values that are not sure
-                raise NotImplementedError(f"a comparison of rounded values in {node}")
-            return _TESTS[n.op](x.value.real, y.value.real)
+            near = np.abs(x.value - y.value) <= x.error + y.error
+            return _TESTS[n.op](x.value.real, y.value.real), near & ((x.error > 0) | (y.error > 0))
         raise NotImplementedError(f"no bound for {n.op}")
-    return lift(run(node))
-
-
-def _plain(x: Any) -> Any:
-    return x.value if isinstance(x, Bounded) else x
+    with np.errstate(all="ignore"):
+        return lift(run(node))
 
 
 _ROOTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -140,24 +187,36 @@ _TESTS: dict[str, Callable[..., Any]] = {
 class _Maker:
     """Builds nodes, and drops what changes no bit: factors of 1, decided choices, roundings that do nothing."""
 
-    def __init__(self, fused: bool, rounds: bool, exact_one: bool):
-        self.fused, self.rounds, self.exact_one = fused, rounds, exact_one
+    def __init__(self, arithmetic: Arithmetic):
+        self.known = arithmetic
+
+    def on_grid(self, n: Node) -> bool:
+        """Whether n is a number of the dtype, which is narrower than what is computed in."""
+        return (n.op == "input" and n.args[0] in self.known.grid or n.op == "round" or n.op == "neg"
+                and self.on_grid(n.args[0]) or n.op == "number" and n.args[0] in (0, 1, -1))
+
+    def simple_factor(self, op: str, a: list[Node]) -> _Symbol | None:
+        """x for 1 * x, -x for -1 * x; likewise in a division and in an fma."""
+        if not self.known.exact_one or op not in ("mul", "div", "fma"):
+            return None
+        for i in (0, 1) if op != "div" else (1,):
+            if a[i].op == "number" and a[i].args[0] in (1, -1) and not isinstance(a[i].args[0], bool):
+                factor = a[1 - i] if a[i].args[0] == 1 else self("neg", a[1 - i])
+                return self("add", factor, a[2]) if op == "fma" else _Symbol(self, self.node(factor))
+        return None
 
     def node(self, x: Any) -> Node:
         return x.node if isinstance(x, _Symbol) else x if isinstance(x, Node) else Node("number", (x,))
 
     def __call__(self, op: str, *operands: Any) -> _Symbol:
         a = [self.node(x) for x in operands]
-        if op == "fma" and not self.fused:
+        if op == "fma" and (not self.known.fused
+                            or self.known.exact_products and self.on_grid(a[0]) and self.on_grid(a[1])):
             return self("add", self("mul", a[0], a[1]), a[2])
-        one = [n.op == "number" and n.args[0] == 1 and self.exact_one for n in a]
-        if op == "mul" and any(one):
-            return _Symbol(self, a[1] if one[0] else a[0])
-        if op == "div" and one[1]:
-            return _Symbol(self, a[0])
-        if op == "fma" and (one[0] or one[1]):
-            return self("add", a[1] if one[0] else a[0], a[2])
-        if op == "round" and not self.rounds:
+        simple = self.simple_factor(op, a)
+        if simple is not None:
+            return simple
+        if op == "round" and (not self.known.rounds or self.on_grid(a[0])):
             return _Symbol(self, a[0])
         if op == "select" and a[0].op == "number":
             return _Symbol(self, a[1] if a[0].args[0] else a[2])
@@ -165,6 +224,11 @@ class _Maker:
             return self("add", a[0], self("neg", a[1]))
         if op == "neg" and a[0].op == "neg":
             return _Symbol(self, a[0].args[0])
+        if op in ("mul", "div") and self.known.fused:  # a sign may be taken out of a product, bit for bit
+            signs = [n.op == "neg" for n in a]
+            if any(signs):
+                bare = self(op, *(n.args[0] if n.op == "neg" else n for n in a))
+                return bare if all(signs) else self("neg", bare)
         if op in _EXACT and op not in ("sqrt", "div", "round", "select") and all(n.op == "number" for n in a):
             return _Symbol(self, Node("number", (_plain_number(op, [n.args[0] for n in a]),)))
         if op in _COMMUTE:
@@ -214,13 +278,16 @@ _NAMES = {id(f): name for name, f in PRIMITIVES.items()}
 
 
 def _rebound(function: Callable[..., Any], make: _Maker) -> Callable[..., Any]:
-    """The function with every primitive that its globals name replaced by one that records."""
+    """The function with every primitive that it reaches replaced by one that records."""
     assert isinstance(function, FunctionType)
+    recording = {name: functools.partial(make, name) for name in PRIMITIVES}
     space = dict(function.__globals__)
     for name in function.__code__.co_names:
         value = space.get(name)
         if id(value) in _NAMES:
-            space[name] = lambda *operands, _op=_NAMES[id(value)]: make(_op, *operands)
-        elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            space[name] = recording[_NAMES[id(value)]]
+        elif value is arith:
+            space[name] = SimpleNamespace(**recording)
+        elif isinstance(value, FunctionType) and value.__module__.startswith("reftorch.ops"):
             space[name] = _rebound(value, make)
     return FunctionType(function.__code__, space, function.__name__, function.__defaults__, function.__closure__)

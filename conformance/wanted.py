@@ -2,16 +2,17 @@
 
 `wanted` is a dict; each key is one thing to look at, and only what is named is compared:
 
-    bits          the result's bits in row-major order (NumPy array of the carrier dtype), or a list of such arrays, any of
-                  which is right. NaNs are equal to each other.
+    bits          the result's bits in row-major order (NumPy array of the carrier dtype), or a list of such arrays,
+                  any of which is right. NaNs are equal to each other.
+    unlike        an array like `bits` that the result must not equal: what was seen, where nothing better is known
     between       (low, high): arrays like `bits`; the result's values lie between them, or are NaN where both are
     dtype, device, size, stride, offset, requires_grad, grad_fn, out_size, out_stride    as in Outcome
     same_object, shares     names of arguments, as in Outcome
     versions      {argument: by how much its version counter grows}
     buffers       {number of the buffer: all its bytes after the call}
     grads         {argument: the gradient's bits, or None for no gradient};  grad_dtypes: {argument: dtype}
-    error         None, or {'type': name of the class or one of its bases, 'text': a part of the text, 'phase': 'forward'
-                  or 'backward'}; text and phase may be left out
+    error         None, or {'type': name of the class or one of its bases, 'text': a part of the text, 'phase':
+                  'forward' or 'backward'}; text and phase may be left out
     warning       a part of the text of one of the warnings, or None for no warning
 """
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .case import Case, Outcome
 
 PLAIN = ("dtype", "device", "size", "stride", "offset", "requires_grad", "grad_fn", "out_size", "out_stride",
          "same_object", "shares", "grad_dtypes")
-NAMES = ("bits", "between", *PLAIN, "versions", "buffers", "grads", "error", "warning")
+NAMES = ("bits", "unlike", "between", *PLAIN, "versions", "buffers", "grads", "error", "warning")
 
 
 def values(bits: np.ndarray, dtype: str) -> np.ndarray:
@@ -64,6 +65,10 @@ def differences(wanted: dict[str, Any], case: Case, outcome: Outcome) -> list[st
                 out.append(f"{key}: expected {_plain(want)}, got {_plain(got)}")
         elif key == "bits":
             out += _bits_difference("result", want if isinstance(want, list) else [want], outcome.bits, outcome.dtype)
+        elif key == "unlike":
+            if outcome.bits is not None and outcome.bits.nbytes == np.asarray(want).nbytes \
+                    and same(want, outcome.bits, outcome.dtype).all():
+                out.append("result: the same bits as when the divergence was seen")
         elif key == "between":
             out += _between_difference(want, outcome)
         elif key == "versions":
@@ -169,10 +174,12 @@ def _bits_difference(what: str, wants: list[np.ndarray], got: np.ndarray | None,
         if best is None or wrong.size < best.size:
             best, nearest = wrong, want
     if best is None:
-        return [f"{what}: expected {np.size(wants[0])} elements of {np.asarray(wants[0]).dtype}, got {got.size} of {dtype}"]
+        first = np.asarray(wants[0])
+        return [f"{what}: expected {first.size} elements of {first.dtype}, got {got.size} of {dtype}"]
     i = int(best[0])
     show = [values(a, dtype).reshape(-1)[i] for a in (nearest, got)]
-    return [f"{what}: {best.size} of {got.size} elements differ, the first at {i}: expected {show[0]!r}, got {show[1]!r}"]
+    return [f"{what}: {best.size} of {got.size} elements differ, the first at {i}: "
+            f"expected {show[0]!r}, got {show[1]!r}"]
 
 
 def _between_difference(want: Any, outcome: Outcome) -> list[str]:

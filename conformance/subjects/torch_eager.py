@@ -51,7 +51,8 @@ class TorchEager:
         torch = load_torch()
         found = torch_environment(torch)
         if self.device.startswith("cuda"):
-            found |= {"gpu": torch.cuda.get_device_name(self.device), "cuda": str(torch.version.cuda or torch.version.hip)}
+            found["gpu"] = torch.cuda.get_device_name(self.device)
+            found["cuda"] = str(torch.version.cuda or torch.version.hip)
         return found
 
     def run(self, case: Case) -> Outcome:

@@ -1,9 +1,11 @@
 """PyTorch's own reference implementations in Python, which its decompositions are built on."""
 from __future__ import annotations
 
+import importlib
+
 from ..case import Case, Outcome
 from ..clause import Place
-from ..execute import METHOD, Call, NotRun, execute, function_of
+from ..execute import INPLACE, METHOD, Call, NotRun, execute, function_of
 from . import Spelling, covered_version, register
 from .torch_eager import THREADS, load_torch, missing_device, missing_torch, torch_environment
 
@@ -32,11 +34,11 @@ class TorchRefs:
 
 
 def _from_refs(call: Call, case: Case) -> Call:
-    torch = load_torch()
-    import torch._refs
     if case.form == METHOD:
         raise NotRun("torch._refs has no methods")
-    name = case.op + ("_" if case.form == "in-place" else "")
-    if not hasattr(torch._refs, name):
+    torch = load_torch()
+    refs = importlib.import_module("torch._refs")
+    name = case.op + ("_" if case.form == INPLACE else "")
+    if not hasattr(refs, name):
         raise NotRun(f"torch._refs has no {name}")
     return function_of(case, torch, "torch._refs")

@@ -6,6 +6,8 @@ is in `reftorch.numerics.formats`. Source of names and sizes: c10/core/ScalarTyp
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
@@ -107,3 +109,13 @@ def set_default_dtype(d: dtype) -> None:
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
     _default = d
+    for forget in _listeners:
+        forget()
+
+
+_listeners: list[Callable[[], None]] = []
+
+
+def on_default_change(forget: Callable[[], None]) -> None:
+    """Have `forget` called when the default changes (plans remember dtypes that follow from it)."""
+    _listeners.append(forget)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from . import boundary
+from .function import COMPOSITES
 from .operator import FUNCTIONAL, INPLACE, REQUIRED, Operator
 from .state import state
 
@@ -35,14 +36,15 @@ _UPDATED = {"__add__": "__iadd__", "__sub__": "__isub__", "__mul__": "__imul__",
 
 
 def bind(op: Any) -> None:
-    """Give `op` its public forms: op.function, op.functions, and the methods on Tensor."""
+    """Give `op` its public forms: op.function, its aliases among the COMPOSITES, and the methods on Tensor."""
+    op.function = _generate(op, op.name, method=False)
     for name in (op.name, *op.aliases):
-        op.functions[name] = _generate(op, name, method=False)
+        if name != op.name:
+            COMPOSITES[name] = _generate(op, name, method=False)
         if op.has_method:
             setattr(Tensor, name, _generate(op, name, method=True))
         if op.has_in_place:
             setattr(Tensor, name + "_", _in_place(op, name + "_"))
-    op.function = op.functions[op.name]
     for dunder in op.operators:
         setattr(Tensor, dunder, _operator(op, dunder))
 

@@ -13,6 +13,7 @@ from ..core.layout import Layout, expand_strides
 from ..core.meta import Meta
 from ..core.pointwise_layout import preserve_format
 from ..core.tensor import Tensor, empty_strided
+from .scalar import fits_a_scalar
 
 _launchers: dict[tuple[Meta, Meta], Callable[..., None]] = {}
 
@@ -111,7 +112,11 @@ def may_overlap(a: Tensor, b: Tensor) -> bool:
 
 
 def number_in(number: Any, d: dtype) -> Any:
-    """A Python number as the value that a tensor of dtype `d` would hold, again as a Python number."""
+    """A Python number as the value that a tensor of dtype `d` would hold, again as a Python number.
+
+    Integers wrap, floats overflow to infinity. Raises OverflowError for integers that no Scalar holds.
+    """
+    fits_a_scalar(number)
     if d.category == dtypes.BOOL:
         return bool(number)
     if isinstance(number, complex) and d.category != dtypes.COMPLEX:

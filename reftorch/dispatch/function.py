@@ -89,9 +89,12 @@ def function(*schemas: str, **options: bool) -> Callable[[Callable[..., Any]], F
     return lambda body: Function(body, *schemas, **options)
 
 
-def composite(public: bool = True, method: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def composite(public: bool = True, method: bool = True,
+              name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: attach a function that is built from operators as a method, and as a public function."""
     def attach(body: Callable[..., Any]) -> Callable[..., Any]:
+        body.__module__ = "reftorch"
+        body.__name__ = name or body.__name__
         if method:
             setattr(Tensor, body.__name__, body)
         if public:

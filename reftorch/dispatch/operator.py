@@ -50,7 +50,7 @@ class On:
 class Formula:
     """One way to compute an operator, as a scalar function.
 
-    name: its first docstring line. on: where it is legal. categories, dtypes: which compute types it is for (None: all).
+    name: its first docstring line. on: where it is legal. categories, dtypes: the compute types it is for (None: all).
     when: the option values it is for. It takes exactly the operands that a call gives, by name.
     """
 
@@ -110,12 +110,12 @@ class Operator:
     and out= forms follow from them. in_place, out, method: which forms the Python binding has. operators: the special
     methods it is ('__add__'). reflected: reflected(x, number) is `number + x`, where that is not the operator with its
     operands swapped. aliases: other names of all forms. numbers: Tensor parameters for which the binding takes a Python
-    number all the same. functions: the public functions by name.
+    number all the same.
     """
 
     def __init__(self, *schemas: str, in_place: bool = True, out: bool = True, method: bool = True,
-                 operators: Sequence[str] = (), reflected: Callable[..., Any] | None = None, aliases: Sequence[str] = (),
-                 numbers: Sequence[str] = ()):
+                 operators: Sequence[str] = (), reflected: Callable[..., Any] | None = None,
+                 aliases: Sequence[str] = (), numbers: Sequence[str] = ()):
         self.schemas: tuple[FunctionSchema, ...] = tuple(parse_schema(s) for s in schemas)
         self.name = self.schemas[0].name.rpartition("::")[2]
         self.has_in_place, self.has_out, self.has_method = in_place, out, method
@@ -123,7 +123,6 @@ class Operator:
         self.numbers = frozenset(numbers)
         self.parameters = _merge_parameters(self.schemas)
         self.module: str = sys._getframe(2).f_globals["__name__"]
-        self.functions: dict[str, Callable[..., Any]] = {}
         self.formulas: list[Formula] = []
         self.derivative_of: dict[str, Callable[..., Any]] = {}
         self.checks: list[Callable[..., None]] = []
@@ -143,12 +142,6 @@ class Operator:
     def check(self, function: Callable[..., None]) -> Callable[..., None]:
         """Decorator: an error clause. Called with the arguments by name; may look at metadata and types, not values."""
         self.checks.append(function)
-        return function
-
-    def also(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorator: one more public function, written in terms of the operator (torch.rsub)."""
-        function.__module__ = "reftorch"
-        self.functions[function.__name__] = function
         return function
 
     def derivatives(self, /, **of: Callable[..., Any]) -> None:
@@ -190,7 +183,7 @@ class Operator:
         return inspect.getdoc(sys.modules.get(self.module)) or ""
 
     def bound(self, args: tuple[Any, ...]) -> dict[str, Any]:
-        return dict(zip((p.name for p in self.parameters), args))
+        return dict(zip((p.name for p in self.parameters), args, strict=True))
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -223,7 +216,7 @@ class Handle:
 
     def __call__(self, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         names = [p.name for p in self.op.parameters]
-        given = dict(zip(names, args), **kwargs)
+        given = dict(zip(names, args, strict=False), **kwargs)
         values = tuple(given.get(p.name, p.default) for p in self.op.parameters)
         if state.modes:
             return through_modes(self, values, {} if out is None else {"out": out})

@@ -6,13 +6,16 @@ as a plan; later calls take the plan and launch.
 """
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import device
-from ..core.dtype import COMPLEX, FLOATING, dtype
+from ..core.dtype import dtype
 from ..core.layout import Layout, broadcast_shapes, expand_strides
 from ..core.meta import Meta
 from ..core.pointwise_layout import pointwise_output_strides, preserve_format
@@ -21,11 +24,20 @@ from ..core.spec import on_version_change
 from ..core.storage import Storage
 from ..core.tensor import Tensor
 from . import boundary
-from .cast import (clone_of, compute_type, converted, copy_into, may_overlap, number_in, read_only_overlap,
-                   scalar_tensor, writable)
+from .cast import (
+    clone_of,
+    compute_type,
+    converted,
+    copy_into,
+    may_overlap,
+    number_in,
+    read_only_overlap,
+    scalar_tensor,
+    writable,
+)
 from .mode import through_modes
-from .operator import FUNCTIONAL, INPLACE, OUT, Handle, Operator
-from .scalar import checked_number
+from .operator import FUNCTIONAL, INPLACE, OUT, Formula, Handle, Operator
+from .scalar import number_converter
 from .state import state
 from .view import refuse_inference_tensor
 
@@ -42,21 +54,28 @@ class Pointwise(Operator):
     """An operator that works element by element.
 
     kernel: the kernel's name in PyTorch's error texts, or a function of the arguments by name that gives it.
-    types: the dtypes it computes on. int_to_float: integers and bool become the default dtype first.
-    result: the output dtype as a function of the computing dtype. conditions: operands that take no part in promotion.
+    types: the dtypes it computes on. int_to_float: whether integers and bool become the default dtype first, or a
+    function of the arguments by name. result: the output dtype as a function of the computing dtype.
+    conditions: bool operands, which take no part in promotion; apart: others that take none.
     opmath: operands that a Python number or 0-dim CPU tensor enters unrounded, in the compute type.
+    scalars: operands for which a number is a Scalar, which must fit, rather than a 0-dim tensor, which may wrap.
     """
 
     def __init__(self, *schemas: str, kernel: str | Callable[..., str], types: Sequence[str],
-                 int_to_float: bool = False, result: Callable[[dtype], dtype] = lambda d: d,
-                 conditions: Sequence[str] = (), opmath: Sequence[str] = (), **forms: Any):
+                 int_to_float: bool | Callable[..., bool] = False, result: Callable[[dtype], dtype] = lambda d: d,
+                 conditions: Sequence[str] = (), apart: Sequence[str] = (), opmath: Sequence[str] = (),
+                 scalars: Sequence[str] = (), **forms: Any):
         super().__init__(*schemas, **forms)
         self.kernel, self.types, self.int_to_float, self.result = kernel, tuple(types), int_to_float, result
-        self.conditions, self.opmath = tuple(conditions), tuple(opmath)
+        self.conditions, self.apart, self.opmath, self.scalars = conditions, (*conditions, *apart), opmath, scalars
+        self.target_checks: list[Callable[..., None]] = []
+        self.guards: list[Callable[..., Callable[..., None] | None]] = []
+        self.number_indices = [i for i, p in enumerate(self.parameters) if p.is_number]
         self.plans: dict[tuple[Any, ...], Run] = {}
         self.plans_into: dict[tuple[Any, ...], Callable[..., None]] = {}
         self.self_index = next(i for i, p in enumerate(self.parameters) if p.name == "self")
         on_version_change(self.forget)
+        dtypes.on_default_change(self.forget)
         from .bind import bind  # bind needs the class
         bind(self)
 
@@ -64,10 +83,24 @@ class Pointwise(Operator):
         self.plans.clear()
         self.plans_into.clear()
 
+    # ---- what an operator's file adds to an Operator's ----
+    def check_target(self, function: Callable[..., None]) -> Callable[..., None]:
+        """Decorator: an error clause about what is written to: function(target, result, in_place, **args), where
+        `result` is the dtype of the functional result."""
+        self.target_checks.append(function)
+        return function
+
+    def guard(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: an error clause that looks at values. function(common, where, **args) is called once for a plan
+        and returns a function of the arguments in order, to be called before each launch, or None."""
+        self.guards.append(function)
+        return function
+
     # ---- metadata: what the result is, without computing it ----
     def computes_in(self, args: dict[str, Any]) -> dtype:
         """The dtype that the operands are converted to."""
-        return common_type([v for k, v in self.operands(args).items() if k not in self.conditions], self.int_to_float)
+        to_float = self.int_to_float if isinstance(self.int_to_float, bool) else self.int_to_float(**args)
+        return common_type([v for k, v in self.operands(args).items() if k not in self.apart], to_float)
 
     def operands(self, args: dict[str, Any]) -> dict[str, Any]:
         return {p.name: args[p.name] for p in self.parameters if p.is_operand and args[p.name] is not None}
@@ -81,18 +114,22 @@ class Pointwise(Operator):
         operands = self.operands(args)
         where = _common_device(self.name, [v for v in operands.values() if isinstance(v, Tensor)])
         shape = broadcast_shapes(*(v.shape for v in operands.values() if isinstance(v, Tensor)))
-        geometry = [_promoted_geometry(v, dtypes.bool_ if k in self.conditions else common) for k, v in operands.items()]
+        geometry = [_promoted_geometry(v, dtypes.bool_ if k in self.conditions else common)
+                    for k, v in operands.items()]
         layout = Layout.of(shape, pointwise_output_strides(geometry))
         return Meta.of(self.result(common), where, layout)
 
     def refuse_dtype(self, args: dict[str, Any], common: dtype) -> None:
         """Raises NotImplementedError, as PyTorch's kernels do, if nothing computes on `common`."""
-        if common.name not in self.types:
+        if common.name not in self.types or not any(self._fitting(args, common)):
             kernel = self.kernel if isinstance(self.kernel, str) else self.kernel(**args)
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{common.scalar_type}'")
 
     # ---- calls ----
     def call(self, args: tuple[Any, ...], out: Tensor | None = None, form: str = FUNCTIONAL) -> Tensor:
+        if not _PLAIN.issuperset(map(type, args)) or self.number_indices and any(
+                [isinstance(args[i], Tensor) for i in self.number_indices]):
+            args = self._plain(args)
         if out is not None:
             form = OUT
             if not isinstance(out, Tensor):
@@ -132,7 +169,7 @@ class Pointwise(Operator):
 
     def _write(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any, form: str) -> None:
         """Compute into `target`, after the checks that PyTorch makes of a written-to tensor."""
-        into = self.plans_into.get((key, target._meta)) if isinstance(target, Tensor) else None
+        into = self.plans_into.get((key, target._meta, form)) if isinstance(target, Tensor) else None
         if into is None:
             into = self._plan_into(args, key, target, form)
         sources = [a for a in args if isinstance(a, Tensor) and a is not target and a._storage is target._storage]
@@ -140,6 +177,12 @@ class Pointwise(Operator):
             read_only_overlap(target, sources)
             args = tuple(clone_of(a) if isinstance(a, Tensor) and may_overlap(target, a) else a for a in args)
         into(target, *args)
+
+    def _plain(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments with NumPy scalars, and 0-dim tensors that stand for numbers, as Python numbers."""
+        _check_types(self, self.bound(args))
+        return tuple(a.item() if isinstance(a, np.generic) or i in self.number_indices and isinstance(a, Tensor) else a
+                     for i, a in enumerate(args))
 
     # ---- plans ----
     def _plan(self, args: tuple[Any, ...], key: tuple[Any, ...]) -> Run:
@@ -164,6 +207,8 @@ class Pointwise(Operator):
         bound = self.bound(args)
         meta = self.meta(**bound)
         size = meta.layout.size
+        for check in self.target_checks:
+            check(target, meta.dtype, form is INPLACE, **bound)
         if not can_cast(meta.dtype, target.dtype):
             raise RuntimeError(f"result type {meta.dtype.scalar_type} can't be cast to the desired output type "
                                f"{target.dtype.scalar_type}")
@@ -172,7 +217,8 @@ class Pointwise(Operator):
                                f"{meta.device} and {target.device}!")
         if target.shape != size:
             if form is INPLACE:
-                raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(size)}")
+                raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+                                   f"{list(size)}")
             resize_output(target, size, meta.layout.stride)
         writable(target)
         meta_of_target = target._meta
@@ -188,7 +234,7 @@ class Pointwise(Operator):
                 copy_into(target, run(*args))
         if len(self.plans_into) > 4096:
             self.plans_into.clear()
-        self.plans_into[key, meta_of_target] = into
+        self.plans_into[key, meta_of_target, form] = into
         return into
 
     def _prepare(self, args: dict[str, Any], meta: Meta) -> Callable[[int, tuple[Any, ...]], None]:
@@ -200,6 +246,7 @@ class Pointwise(Operator):
         index = {p.name: i for i, p in enumerate(self.parameters)}
         names = formula.parameters
         last_tensor = max((i for i, n in enumerate(names) if isinstance(args[n], Tensor)), default=-1)
+        guards = [g for g in (make(common, where, **args) for make in self.guards) if g is not None]
         inputs: list[Callable[[tuple[Any, ...]], Tensor]] = []
         scalars: list[Callable[[tuple[Any, ...]], Any]] = []
         in_types, compute_types, scalar_types, strides = [], [], [], [meta.layout.stride]
@@ -209,14 +256,14 @@ class Pointwise(Operator):
             value, i = args[name], index[name]
             if name not in operands:  # a Number parameter: alpha, value
                 to = common if formula.rounds_inside else compute
-                scalars.append(_number_parameter(i, to, common, name))
+                scalars.append(_number_parameter(i, to, common))
                 scalar_types.append(compute.name)
                 continue
-            kept = name in self.opmath and (not isinstance(value, Tensor) or not value.ndim and value.device.type == "cpu"
-                                            and meta.layout.ndim)
+            kept = name in self.opmath and (not isinstance(value, Tensor) or name not in self.scalars and not value.ndim
+                                            and value.device.type == "cpu" and meta.layout.ndim)
             to = dtypes.bool_ if name in self.conditions else compute if kept else common
             if not isinstance(value, Tensor) and position > last_tensor:
-                scalars.append(_number_operand(i, to))
+                scalars.append(_number_parameter(i, to, common) if name in self.scalars else _number_operand(i, to))
                 scalar_types.append(compute_type(to).name)
                 continue
             inputs.append(_tensor_operand(i, to, where) if isinstance(value, Tensor) else _filled_operand(i, to, where))
@@ -236,11 +283,19 @@ class Pointwise(Operator):
                                          strides)
 
         def launch(ptr: int, args: tuple[Any, ...]) -> None:
+            for refuse in guards:
+                refuse(*args)
             tensors = [take(args) for take in inputs]
             kernel(ptr, *[t._storage.ptr + t._offset for t in tensors], *[convert(args) for convert in scalars])
 
-        launch.kernel = kernel  # type: ignore[attr-defined]
+        plain_order = [n for n in names if n in operands] == list(operands)
+        launch.kernel = None if guards or not plain_order else kernel  # type: ignore[attr-defined]
         return launch
+
+    def _fitting(self, args: dict[str, Any], common: dtype) -> Iterator[Formula]:
+        given = [*self.operands(args), *(p.name for p in self.parameters if p.is_number)]
+        options = {p.name: args[p.name] for p in self.parameters if not p.is_operand and not p.is_number}
+        return self.formulas_for(given, options, common.category, common.name)
 
     def select(self, args: dict[str, Any], common: dtype, where: device) -> Any:
         """The formula that this library computes the call with. Raises NotImplementedError if none is legal there."""
@@ -253,39 +308,36 @@ class Pointwise(Operator):
 
     def _direct(self, args: dict[str, Any], meta: Meta, launch: Any) -> Run | None:
         """The plan for calls that need no conversion at all, without loops: these are the ones worth the trouble."""
-        common = self.computes_in(args)
-        operands = self.operands(args)
-        if launch.kernel is None or self.conditions or len(operands) != sum(p.is_operand for p in self.parameters) or not all(
-                isinstance(v, Tensor) and v.dtype is common and v.device is meta.device for v in operands.values()):
-            return None
+        common, operands = self.computes_in(args), self.operands(args)
         numbers = [p for p in self.parameters if p.is_number]
-        if any(isinstance(p, Tensor) for p in (args[n.name] for n in numbers)):
+        if launch.kernel is None or len(operands) != sum(p.is_operand for p in self.parameters) or not all(
+                isinstance(v, Tensor) and v.dtype is (dtypes.bool_ if k in self.conditions else common)
+                and v.device is meta.device for k, v in operands.items()):
             return None
-        kernel, where, nbytes = launch.kernel, meta.device, meta.nbytes
-        options = len(self.parameters) - len(operands) - len(numbers)
-        if self.parameters[len(operands) + len(numbers):] and options == 0:
-            return None
-        if len(operands) == 1 and not numbers and not options:
-            def run1(a: Tensor) -> Tensor:
-                storage = Storage(where, nbytes)
-                kernel(storage.ptr, a._storage.ptr + a._offset)
-                return Tensor(storage, meta)
-            return run1
-        if len(operands) == 2 and not numbers:
-            def run2(a: Tensor, b: Tensor, *options: Any) -> Tensor:
-                storage = Storage(where, nbytes)
-                kernel(storage.ptr, a._storage.ptr + a._offset, b._storage.ptr + b._offset)
-                return Tensor(storage, meta)
-            return run2
-        if len(operands) == 2 and len(numbers) == 1 and not options:
-            convert = _number_value(compute_type(common), common, numbers[0].name)
+        to = common if self.select(args, common, meta.device).rounds_inside else compute_type(common)
+        values = [f"{p.name}._storage.ptr + {p.name}._offset" for p in self.parameters if p.is_operand]
+        values += [f"convert({p.name})" for p in numbers]
+        source = _DIRECT.format(parameters=", ".join(p.name for p in self.parameters), values=", ".join(values))
+        space = {"Storage": Storage, "Tensor": Tensor, "where": meta.device, "nbytes": meta.nbytes, "meta": meta,
+                 "kernel": launch.kernel, "convert": number_converter(to, common)}
+        exec(_compiled(source), space)
+        return space["run"]  # type: ignore[return-value]
 
-            def run2n(a: Tensor, b: Tensor, n: Any) -> Tensor:
-                storage = Storage(where, nbytes)
-                kernel(storage.ptr, a._storage.ptr + a._offset, b._storage.ptr + b._offset, convert(n))
-                return Tensor(storage, meta)
-            return None if self.select(args, common, where).rounds_inside else run2n
-        return None
+
+_PLAIN = {Tensor, bool, int, float, complex, str, type(None)}
+_compiled = functools.cache(lambda source: compile(source, "<direct plan>", "exec"))
+_DIRECT = """
+def run({parameters}):
+    storage = Storage(where, nbytes)
+    kernel(storage.ptr, {values})
+    return Tensor(storage, meta)
+"""
+
+
+def exact_out(target: Tensor, result: dtype, in_place: bool, **args: Any) -> None:
+    """For check_target: out= must have the result's dtype, as PyTorch has it for what does not promote."""
+    if target.dtype is not result and not in_place:
+        raise RuntimeError(f"Found dtype {target.dtype.scalar_type} but expected {result.scalar_type}")
 
 
 def resize_output(target: Tensor, size: Sequence[int], stride: Sequence[int]) -> None:
@@ -339,15 +391,9 @@ def _number_operand(i: int, to: dtype) -> Callable[[tuple[Any, ...]], Any]:
     return lambda args: number_in(args[i], to)
 
 
-def _number_value(to: dtype, common: dtype, name: str) -> Callable[[Any], Any]:
-    if common.category == FLOATING and to is dtypes.float64:
-        return lambda n: n if n.__class__ is float else checked_number(n, common, to)
-    return lambda n: checked_number(n, common, to)
-
-
-def _number_parameter(i: int, to: dtype, common: dtype, name: str) -> Callable[[tuple[Any, ...]], Any]:
-    value = _number_value(to, common, name)
-    return lambda args: value(args[i])
+def _number_parameter(i: int, to: dtype, common: dtype) -> Callable[[tuple[Any, ...]], Any]:
+    convert = number_converter(to, common)
+    return lambda args: convert(args[i])
 
 
 def _type_name(value: Any) -> str:
@@ -364,10 +410,10 @@ def _check_types(op: Operator, args: dict[str, Any]) -> None:
         if isinstance(value, Tensor) and ("Tensor" in p.types or p.is_number and not value.ndim
                                           and value._autograd is None):
             continue
-        if isinstance(value, (bool, int, float, complex)) and op.takes_number(p):
+        if isinstance(value, (bool, int, float, complex, np.generic)) and op.takes_number(p):
             continue
         if isinstance(value, str) and "str" in p.types:
             continue
         expected = "Number" if p.is_number else "str" if "str" in p.types else "Tensor"
-        raise TypeError(f"{op.name}(): argument '{name}' (position {position + 1}) must be {expected}, "
-                        f"not {_type_name(value)}")
+        place = "" if p.kwarg_only else f" (position {position + 1})"
+        raise TypeError(f"{op.name}(): argument '{name}'{place} must be {expected}, not {_type_name(value)}")

@@ -11,6 +11,7 @@ from ..core.dtype import BOOL, INTEGRAL
 from ..core.tensor import Tensor
 from ..dispatch.arguments import type_name
 from ..dispatch.cast import scalar_tensor
+from ..dispatch.scalar import checked_number
 from ._views import same, slice_
 
 
@@ -24,27 +25,35 @@ def _item(self: Tensor, key: Any) -> Tensor:
         return _select(self, 0, key)
     if key.__class__ is slice:
         return _slice(self, 0, key)
+    view = _walk(self, key)
+    return same(self) if view is self else view
+
+
+def _walk(self: Tensor, key: Any) -> Tensor:
+    """The view that `key` selects; `self` itself if that is all of it."""
     keys = key if isinstance(key, tuple) else (key,)
     given = sum(k is not None and k is not Ellipsis for k in keys)
     if given > self.ndim:
+        if not isinstance(key, tuple):  # one index of a 0-dim tensor
+            return _slice(self, 0, key) if isinstance(key, slice) else _select(self, 0, _integer(key))
         _check(keys)
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
-    result, dim = self, 0
+    view, dim = self, 0
     for k in keys:
         if k is Ellipsis:
             dim += self.ndim - given
         elif k is None:
-            result = result.unsqueeze(dim)
+            view = view.unsqueeze(dim)
             dim += 1
         elif isinstance(k, slice):
-            result = _slice(result, dim, k, chained=True)
+            view = _slice(view, dim, k, whole=view)
             dim += 1
         else:
-            result = _select(result, dim, _integer(k), of=self)
-    return same(self) if result is self else result
+            view = _select(view, dim, _integer(k))
+    return view
 
 
-def _select(x: Tensor, dim: int, index: int, of: Tensor | None = None) -> Tensor:
+def _select(x: Tensor, dim: int, index: int) -> Tensor:
     if not x.ndim:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                          "convert a 0-dim tensor to a number")
@@ -54,17 +63,19 @@ def _select(x: Tensor, dim: int, index: int, of: Tensor | None = None) -> Tensor
     return x.select(dim, index)
 
 
-def _slice(x: Tensor, dim: int, key: slice, chained: bool = False) -> Tensor:
+def _slice(x: Tensor, dim: int, key: slice, whole: Tensor | None = None) -> Tensor:
+    """whole: what to give for a slice that leaves nothing out (None: a view)."""
     if not x.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     step = 1 if key.step is None else _bound(key.step)
-    if step <= 0:
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
         raise ValueError("step must be greater than zero")
     start = None if key.start is None else _bound(key.start)
     stop = None if key.stop is None else _bound(key.stop)
-    n = x.shape[dim]
-    if chained and step == 1 and not start and (stop is None or stop == n):
-        return x  # all of it
+    if whole is not None and step == 1 and not start and (stop is None or stop == x.shape[dim]):
+        return whole
     return slice_(x, dim, start or 0, 2**63 - 1 if stop is None else stop, step)
 
 
@@ -99,20 +110,21 @@ def _check(keys: tuple[Any, ...]) -> None:
 def _set_item(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value: `value`, a number or a tensor, broadcast into the selected view.
 
-    Raises as x[key] does, and RuntimeError if the shape of `value` does not fit.
+    Raises as x[key] does, TypeError for a value that is neither, and RuntimeError if its shape does not fit.
     """
     if not isinstance(value, Tensor):
-        if not isinstance(value, (bool, int, float, complex)) and not hasattr(value, "__float__"):
+        if not isinstance(value, (bool, int, float, complex)) and not (
+                type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()):
             raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self)}")
-        value = scalar_tensor(value, self.dtype, self.device)
-    target = _item(self, key)
-    extra = value.ndim - target.ndim
-    if extra > 0:  # leading dimensions of size 1 are dropped, as NumPy does
-        leading = 0
-        while leading < value.ndim and value.shape[leading] == 1:
-            leading += 1
-        value = value.reshape(value.shape[leading:]) if leading else value
-    target.copy_(value)
+        value = scalar_tensor(checked_number(value, self.dtype, self.dtype), self.dtype, self.device)
+    target = _walk(self, key)
+    if value.shape == target.shape:
+        target.copy_(value)
+    elif not value.ndim:
+        target.fill_(value)
+    else:  # leading dimensions of size 1 are dropped, as NumPy does
+        kept = next((d for d, n in enumerate(value.shape) if n != 1), value.ndim)
+        target.copy_(value.view(value.shape[kept:]).expand(target.shape))
 
 
 Tensor.__getitem__ = _item  # type: ignore[attr-defined]

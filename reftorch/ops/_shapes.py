@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtype import dtype
+from ..core import dtype as dtypes
 from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.options import contiguous_format
@@ -19,22 +19,21 @@ from ._geometry import infer_size, view_strides
 
 
 @composite(public=False)
-def view(self: Tensor, *shape: Any, size: Any = None, dtype: dtype | None = None) -> Tensor:
+def view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """x.view(2, -1): the same elements in row-major order as another shape. x.view(dtype): the same bytes as that dtype.
 
     Raises RuntimeError where the shape does not fit or no strides describe the result.
     """
-    if dtype is None and len(shape) == 1 and shape[0].__class__.__name__ == "dtype":
+    if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
         dtype = shape[0]
     if dtype is not None:
         return view_dtype(self, dtype)
     return _views.view(self, integers(shape if size is None else size, "view", "size", 1))
 
 
-@function("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", public=False, method=False, differentiable=False,
-          name="view_dtype")
+@function("view_dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", public=False, method=False, differentiable=False)
 def view_dtype(self, dtype):
-    """The same bytes read as another dtype; the last dimension shrinks or grows by the ratio of the element sizes.
+    """view.dtype in PyTorch: the same bytes read as another dtype; the last dimension shrinks or grows by the ratio of the element sizes.
 
     No gradient flows through it. Raises RuntimeError unless the last dimension has stride 1 and everything divides.
     """

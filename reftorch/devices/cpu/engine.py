@@ -1,20 +1,18 @@
 """The CPU's pointwise engine: a scalar formula in, a native kernel over strided memory out.
 
-    k = kernel(addcdiv, ("bfloat16",) * 3, "bfloat16", "float32", ("float32",))
-    launch = k.launcher(size, strides)
+    launch = launcher(addcdiv, ("bfloat16",) * 3, "bfloat16", ("float32",) * 3, ("float32",), size, strides)
     launch(out_ptr, self_ptr, tensor1_ptr, tensor2_ptr, 0.5)
 
-The way of a formula:  frontend (numba) -> loops around it -> entry from Python -> native (LLVM) -> cache, Python.
+The way of a formula: frontend (numba) -> loops around it -> entry from Python -> native (LLVM) -> cache -> Python.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from . import cache, native, threads
-from .elements import ELEMENTS, Element
+from .elements import ELEMENTS
 from .geometry import plan_geometry
 
 
@@ -32,6 +30,11 @@ class Request:
     compute_types: tuple[str, ...]
     scalar_types: tuple[str, ...]
 
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """All but the formula."""
+        return self.in_types, self.out_type, self.compute_types, self.scalar_types
+
     def __str__(self) -> str:
         operands = [a if a == c else f"{a} as {c}" for a, c in zip(self.in_types, self.compute_types)]
         code = self.formula.__code__
@@ -40,34 +43,35 @@ class Request:
 
 
 class Kernel:
-    """A compiled formula.
+    """A compiled formula. Kernels live as long as the process.
 
-    call: call(geometry, begin, end, out, in..., scalar...), a built-in function; addresses are ints, scalars numbers.
-    It computes elements [begin, end) of the geometry (see `plan_geometry`), large ranges on `get_num_threads` threads
-    and with the GIL released. TypeError or OverflowError for a scalar that does not convert.
-    address: of the C function void kernel(int64* geometry, int64 begin, int64 end, void* out, void* in..., scalars...).
+    call: call(geometry, begin, end, out, in..., scalar...), a built-in function that computes the elements [begin, end)
+        of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or OverflowError for one that
+        does not convert. Large ranges run on `get_num_threads` threads, with the GIL released.
+    address: of the C function void kernel(int64* geometry, int64 begin, int64 end, void* out, void* in..., scalars...),
+        which runs on its caller's thread alone.
     """
 
     def __init__(self, request: Request, code: bytes):
         self.request = request
-        self._library = native.Library(code, ("kernel", "call"), threads.PARALLEL_SYMBOL)
+        self._library = native.Library(code, ("kernel", "call", "launch"), threads.PARALLEL_SYMBOL)
         self.address = self._library["kernel"]
-        self.call, self._keep = native.python_function(self._library["call"], request.formula.__name__)
+        self._call, self._launch = (native.PythonFunction(self._library[entry], request.formula.__name__)
+                                    for entry in ("call", "launch"))
+        self.call = self._call.bind(None)
 
     def launcher(self, size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[..., None]:
-        """The kernel for one geometry: launch(out_ptr, in_ptr..., scalar...).
+        """The kernel for one geometry: launch(out_ptr, in_ptr..., scalar...), a built-in function.
 
-        strides: in elements, the output's first. An output may be exactly an input (same address and strides); other
-        overlap gives unspecified results.
+        strides: in elements, the output's first, 0 where an operand is broadcast. An output may be exactly an input
+        (same address and strides); the result of any other overlap is unspecified.
         """
-        types = (self.request.out_type, *self.request.in_types)
-        geometry, numel = plan_geometry(size, strides, [ELEMENTS[t].itemsize for t in types])
-        launch = functools.partial(self.call, geometry.ctypes.data, 0, numel)
-        launch.geometry, launch.kernel = geometry, self  # type: ignore[attr-defined]  # keeps both alive
-        return launch
+        itemsizes = [ELEMENTS[t].itemsize for t in (self.request.out_type, *self.request.in_types)]
+        geometry, numel = plan_geometry(size, strides, itemsizes)
+        return self._launch.bind(numel.to_bytes(8, "little") + geometry.tobytes())
 
     def asm(self) -> str:
-        """The machine code, to read. (Compiled for the purpose: the cache holds no text.)"""
+        """The machine code, to read. It is compiled for the purpose: the cache holds no text."""
         return native.assembly(_llvm(self.request))
 
     def __repr__(self) -> str:
@@ -79,13 +83,13 @@ _kernels: dict[tuple[Any, ...], Kernel] = {}
 
 def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, compute_type: str | Sequence[str],
            scalar_types: Sequence[str] = ()) -> Kernel:
-    """The kernel out = formula(*inputs, *scalars), from this process, the cache on disk, or the compiler.
+    """The kernel out = formula(*inputs, *scalars): from this process, the cache on disk, or the compiler.
 
-    formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith. A parameter
-        named R is not an operand but the rounding to `out_type`, kept in the compute type.
+    formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith, and functions
+        of that kind. A parameter named R is not an operand but the rounding to `out_type`, kept in the compute type.
     in_types, out_type: the element types in memory.
-    compute_type: what inputs are converted to; one for all, or one each. Never bfloat16 or float16, which are computed
-        in float32. The result is converted to `out_type` at the store, by the rules of casts.py.
+    compute_type: what inputs are converted to; one for all, or one each. Nothing is computed in bfloat16 or float16:
+        float32 stands in for them. The result is converted to `out_type` at the store, by the rules of casts.py.
     scalar_types: the types of number arguments, converted once per call.
     Raises FormulaError, naming formula and types, for what does not compile.
     """
@@ -97,22 +101,20 @@ def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, 
     return found
 
 
+def launcher(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, compute_type: str | Sequence[str],
+             scalar_types: Sequence[str], size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[..., None]:
+    """launch(out_ptr, in_ptr..., scalar...); see `kernel` and `Kernel.launcher`."""
+    return kernel(formula, in_types, out_type, compute_type, scalar_types).launcher(size, strides)
+
+
 def _build(request: Request) -> Kernel:
     threads.start()
-    name = cache.key(cache.meaning(request.formula), *_types(request))
+    name = cache.key(cache.meaning(request.formula), *request.types)
     code = cache.load(name)
-    if code is not None:
-        try:
-            return Kernel(request, code)
-        except RuntimeError:  # not object code after all
-            pass
-    code = native.object_code(_llvm(request))
-    cache.save(name, code, str(request))
+    if code is None:
+        code = native.object_code(_llvm(request))
+        cache.save(name, code, str(request))
     return Kernel(request, code)
-
-
-def _types(request: Request) -> tuple[Any, ...]:
-    return request.in_types, request.out_type, request.compute_types, request.scalar_types
 
 
 def _llvm(request: Request) -> str:
@@ -120,20 +122,18 @@ def _llvm(request: Request) -> str:
     from llvmlite import ir
 
     from . import frontend
-    from .entry import emit_entry
+    from .entry import emit_entries
     from .loops import Body, emit_kernel
-
-    def elements(names: Sequence[str]) -> list[Element]:
-        return [ELEMENTS[name] for name in names]
-
-    memory = elements([request.out_type, *request.in_types])
-    compute, scalars = elements(request.compute_types), elements(request.scalar_types)
-    module = ir.Module(request.formula.__name__)
-    module.triple = native.triple()
     try:
+        memory, compute, scalars = ([ELEMENTS[name] for name in names] for names in (
+            (request.out_type, *request.in_types), request.compute_types, request.scalar_types))
+        module = ir.Module(request.formula.__name__)
+        module.triple = native.triple()
         formula = frontend.Formula(request.formula, [*compute, *scalars], memory[0], module)
+    except KeyError as error:
+        raise FormulaError(f"cannot compile {request}: there is no element type {error}") from None
     except frontend.NumbaError as error:
         raise FormulaError(f"cannot compile {request}: {error}") from error
     body = Body(memory, compute, scalars, formula.call, formula.result)
-    emit_entry(module, emit_kernel(module, body), len(memory), scalars)
+    emit_entries(module, emit_kernel(module, body), len(memory), scalars)
     return str(module)

@@ -120,6 +120,10 @@ class _Typing(typing.BaseContext):  # type: ignore[misc]
         self.install_registry(_typing)
 
     def resolve_value_type(self, value: Any) -> types.Type:
+        if value is bool:  # numba asks for it where a condition decides the way
+            raise errors.TypingError("a formula has no branches: write select(condition, a, b)")
+        if isinstance(value, python_types.BuiltinFunctionType) and value not in OPERATIONS:
+            raise errors.TypingError(f"a formula has no {value.__name__}")
         if isinstance(value, python_types.FunctionType) and value not in OPERATIONS:
             return _helper(value)
         return super().resolve_value_type(value)

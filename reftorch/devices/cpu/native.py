@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 # What compiled code may refer to. Anything else makes loading fail, with a message that names the symbol.
 _PYTHON_FUNCTIONS = ("PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble", "PyComplex_RealAsDouble",
-                     "PyComplex_ImagAsDouble", "PyObject_IsTrue", "PyErr_Occurred", "PyErr_SetString", "Py_IncRef",
+                     "PyComplex_ImagAsDouble", "PyObject_IsTrue", "PyBytes_AsString", "PyErr_Occurred", "PyErr_SetString", "Py_IncRef",
                      "PyEval_SaveThread", "PyEval_RestoreThread")
 _PYTHON_DATA = ("_Py_NoneStruct", "PyExc_TypeError")
 _C_FUNCTIONS = ("fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc", "truncf",
@@ -104,12 +104,17 @@ class _PyMethodDef(ctypes.Structure):
                 ("doc", ctypes.c_char_p)]
 
 
-def python_function(address: int, name: str) -> tuple[Callable[..., Any], Any]:
-    """A Python built-in from a METH_FASTCALL function, and what must be kept as long as it is used."""
-    new: Any = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
-    method = _PyMethodDef(name.encode(), address, _METH_FASTCALL, None)
-    return new(ctypes.addressof(method), None, None), method
+class PythonFunction:
+    """A METH_FASTCALL function at `address`. Its built-ins may be used as long as this object lives."""
+
+    def __init__(self, address: int, name: str):
+        self._method = _PyMethodDef(name.encode(), address, _METH_FASTCALL, None)
+
+    def bind(self, value: Any) -> Callable[..., Any]:
+        """The Python built-in that passes `value` as its first argument, self, in C."""
+        new: Any = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        return new(ctypes.addressof(self._method), value, None)
 
 
 @functools.cache

@@ -3,12 +3,13 @@
 `emit_pool` makes three functions over a block of shared memory, whose layout is in threads.py:
 
     void parallel(task, context, begin, end)   run task(context, i, j) for chunks [i, j) that cover [begin, end)
-    void worker()                              the life of a helper thread
+    void worker(number)                        the life of a helper thread; the caller is number 0
     void stop()                                end the helpers
 
-The caller of `parallel` works too, and every thread takes the next chunk when it is done with its last. So a helper that
-gets no processor delays nobody: the caller ends up doing all the work, and waits only for helpers that hold a chunk. A
-helper looks for work for some microseconds before it sleeps, because waking a thread takes longer than a small loop.
+Each thread, the caller included, has a share of the range and takes it chunk by chunk, then helps with the shares of the
+others. The same thread thus gets the same elements each time, which may still be in its cache; and a helper that gets no
+processor delays nobody, because the caller waits only for helpers that hold a chunk. A helper looks for work for some
+microseconds before it sleeps, since waking a thread takes longer than a small loop.
 """
 from __future__ import annotations
 
@@ -16,9 +17,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from .blocks import I32, I64, PTR, VOID, Variable, item, loop_while, minimum
-from .threads import (ALIGN, BUSY, CHUNK, CLOSED, CONDITION, CONTEXT, END, LOOKS, MUTEX, NEXT, POSTED, SLEEPERS,
-                      SMALLEST_CHUNK, STATE, STOPPING, TASK, THREADS)
+from .blocks import I32, I64, PTR, VOID, Variable, item, loop_range, loop_while, minimum
+from .threads import (ALIGN, BEGIN, BUSY, CHUNK, CLOSED, CONDITION, CONTEXT, END, LINE, LOOKS, MUTEX, NEXT, POSTED, SHARE,
+                      SLEEPERS, SMALLEST_CHUNK, STATE, STOPPING, TASK, THREADS)
+
+_TASK = ir.FunctionType(VOID, [PTR, I64, I64]).as_pointer()
+
 
 class _Pool:
     """Builds code that reads and writes the shared memory."""
@@ -27,20 +31,26 @@ class _Pool:
         self.b, self.module = b, module
         self.memory = module.globals.get("reftorch_pool") or ir.GlobalVariable(module, I64, "reftorch_pool")
 
-    def at(self, field: int) -> Any:
-        return item(self.b, self.memory, I64(field))
+    def at(self, field: int | Any) -> Any:
+        return item(self.b, self.memory, I64(field) if isinstance(field, int) else field)
+
+    def next_of(self, thread: Any) -> Any:
+        """The field NEXT of a thread."""
+        return self.b.add(I64(NEXT), self.b.mul(I64(LINE), thread))
 
     def get(self, field: int, typ: Any = I64) -> Any:
         return self.b.load(self.at(field), typ=typ)
 
-    def set(self, field: int, value: Any) -> None:
+    def set(self, field: int | Any, value: Any) -> None:
+        if value.type != I64:
+            value = self.b.ptrtoint(value, I64)
         self.b.store(value, self.at(field))
 
     def look(self, field: int) -> Any:
         """Read what another thread may be writing."""
         return self.b.load_atomic(self.at(field), "seq_cst", 8, typ=I64)
 
-    def change(self, operation: str, field: int, value: int | Any) -> Any:
+    def change(self, operation: str, field: int | Any, value: int | Any) -> Any:
         """Atomically 'add', 'and', 'or' or 'xchg'; gives the value before."""
         return self.b.atomic_rmw(operation, self.at(field), I64(value) if isinstance(value, int) else value, "seq_cst")
 
@@ -66,36 +76,46 @@ def _start(module: ir.Module, name: str, *arguments: Any) -> tuple[ir.Function, 
 
 
 def _emit_work(module: ir.Module) -> ir.Function:
-    """work(): take chunks until none is left."""
-    function, b, pool = _start(module, "work")
+    """work(number): take chunks, of the own share first, until none is left."""
+    function, b, pool = _start(module, "work", I64)
     function.linkage = "internal"
-    task_type = ir.FunctionType(VOID, [PTR, I64, I64])
-    chunk, end = pool.get(CHUNK), pool.get(END)
-    first = Variable(b, pool.change("add", NEXT, chunk))
-    with loop_while(b, lambda: b.icmp_signed("<", first.get(b), end)):
-        task = b.inttoptr(pool.get(TASK), task_type.as_pointer())
-        b.call(task, [pool.get(CONTEXT, PTR), first.get(b), minimum(b, b.add(first.get(b), chunk), end)])
-        first.set(b, pool.change("add", NEXT, chunk))
+    number, threads, chunk = function.args[0], pool.get(THREADS), pool.get(CHUNK)
+    with loop_range(b, threads) as i:
+        owner = b.srem(b.add(number, i), threads)
+        limit = minimum(b, pool.get(END), _first(pool, b.add(owner, I64(1))))
+        first = Variable(b, pool.change("add", pool.next_of(owner), chunk))
+        with loop_while(b, lambda: b.icmp_signed("<", first.get(b), limit)):
+            b.call(pool.get(TASK, _TASK), [pool.get(CONTEXT, PTR), first.get(b),
+                                           minimum(b, b.add(first.get(b), chunk), limit)])
+            first.set(b, pool.change("add", pool.next_of(owner), chunk))
     b.ret_void()
     return function
 
 
+def _first(pool: _Pool, owner: Any) -> Any:
+    """The first element of a thread's share."""
+    return pool.b.add(pool.get(BEGIN), pool.b.mul(owner, pool.get(SHARE)))
+
+
 def _emit_parallel(module: ir.Module, work: ir.Function) -> None:
-    function, b, pool = _start(module, "parallel", PTR, PTR, I64, I64)
+    function, b, pool = _start(module, "parallel", _TASK, PTR, I64, I64)
     task, context, begin, end = function.args
     with b.if_then(b.icmp_signed("!=", pool.change("xchg", BUSY, 1), I64(0))):  # another thread's loop is running
-        b.call(b.bitcast(task, ir.FunctionType(VOID, [PTR, I64, I64]).as_pointer()), [context, begin, end])
+        b.call(task, [context, begin, end])
         b.ret_void()
-    share = b.sdiv(b.sub(end, begin), b.mul(pool.get(THREADS), I64(4)))
-    share = b.and_(b.add(share, I64(ALIGN - 1)), I64(-ALIGN))
-    chunk = b.select(b.icmp_signed("<", share, I64(SMALLEST_CHUNK)), I64(SMALLEST_CHUNK), share)
-    for field, value in ((TASK, b.ptrtoint(task, I64)), (CONTEXT, context), (END, end), (CHUNK, chunk), (NEXT, begin)):
+    threads = pool.get(THREADS)
+    share = _divide(b, b.sub(end, begin), threads)
+    chunk = _divide(b, share, I64(4))
+    chunk = b.select(b.icmp_signed("<", chunk, I64(SMALLEST_CHUNK)), I64(SMALLEST_CHUNK), chunk)
+    for field, value in ((TASK, task), (CONTEXT, context), (BEGIN, begin), (END, end), (SHARE, share), (CHUNK, chunk)):
         pool.set(field, value)
+    with loop_range(b, threads) as i:
+        pool.set(pool.next_of(i), _first(pool, i))
     pool.change("and", STATE, ~CLOSED)
     pool.change("add", POSTED, 1)
     with b.if_then(b.icmp_signed(">", pool.look(SLEEPERS), I64(0))):
         _wake(pool)
-    b.call(work, [])
+    b.call(work, [I64(0)])
     pool.change("or", STATE, CLOSED)
     with loop_while(b, lambda: b.icmp_signed("!=", pool.look(STATE), I64(CLOSED))):
         pool.c("sched_yield")
@@ -103,8 +123,14 @@ def _emit_parallel(module: ir.Module, work: ir.Function) -> None:
     b.ret_void()
 
 
+def _divide(b: ir.IRBuilder, n: Any, parts: Any) -> Any:
+    """n / parts, rounded up to a multiple of ALIGN."""
+    quotient = b.sdiv(b.add(n, b.sub(parts, I64(1))), parts)
+    return b.and_(b.add(quotient, I64(ALIGN - 1)), I64(-ALIGN))
+
+
 def _emit_worker(module: ir.Module, work: ir.Function) -> None:
-    function, b, pool = _start(module, "worker")
+    function, b, pool = _start(module, "worker", I64)
     seen, looks = Variable(b, I64(0)), Variable(b, I64(0))
     idle = lambda: b.icmp_signed("==", pool.look(POSTED), seen.get(b))  # noqa: E731
     with loop_while(b, lambda: b.icmp_signed("==", pool.look(STOPPING), I64(0))):
@@ -122,7 +148,7 @@ def _emit_worker(module: ir.Module, work: ir.Function) -> None:
         seen.set(b, pool.look(POSTED))
         before = pool.change("add", STATE, 1)
         with b.if_then(b.icmp_signed("==", b.and_(before, I64(CLOSED)), I64(0))):
-            b.call(work, [])
+            b.call(work, [function.args[0]])
         pool.change("add", STATE, -1)
     b.ret_void()
 

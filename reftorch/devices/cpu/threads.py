@@ -9,12 +9,13 @@ import threading
 from . import cache, native
 
 # The memory that the threads share, in units of int64. What different threads write lies in different cache lines.
+LINE = 8
 POSTED = 0  # how many loops have been posted
 STATE = 8  # how many helpers are inside the current loop, plus CLOSED when none may enter
-NEXT = 16  # first element that nobody has taken
-TASK, CONTEXT, END, CHUNK, THREADS, STOPPING = range(24, 30)
-BUSY, SLEEPERS = 32, 40
-MUTEX, CONDITION, SIZE = 48, 64, 80  # the pthread objects have up to 128 bytes each
+BUSY, SLEEPERS = 16, 24
+TASK, CONTEXT, BEGIN, END, SHARE, CHUNK, THREADS, STOPPING = range(32, 40)  # of the current loop
+MUTEX, CONDITION = 48, 64  # pthread objects, of up to 128 bytes each
+NEXT = 80  # a line for each thread: the first element of its share that nobody has taken
 
 CLOSED = 1 << 32
 LOOKS = 2000  # times a helper looks for work before it sleeps
@@ -26,14 +27,15 @@ class _Pool:
     """`count` - 1 helper threads and the memory that they share with the callers of `parallel`."""
 
     def __init__(self, count: int):
-        self._memory = (ctypes.c_int64 * SIZE)()
+        self._memory = (ctypes.c_int64 * (NEXT + LINE * count))()
         self._memory[STATE], self._memory[THREADS] = CLOSED, count
         base, libc = ctypes.addressof(self._memory), ctypes.CDLL(None)
         libc.pthread_mutex_init(ctypes.c_void_p(base + 8 * MUTEX), None)
         libc.pthread_cond_init(ctypes.c_void_p(base + 8 * CONDITION), None)
         self._library = native.Library(_object_code(), ("parallel", "worker", "stop"), {"reftorch_pool": base})
-        worker = ctypes.CFUNCTYPE(None)(self._library["worker"])  # runs without the GIL
-        self._helpers = [threading.Thread(target=worker, daemon=True, name=f"reftorch-{i}") for i in range(1, count)]
+        worker = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._library["worker"])  # runs without the GIL
+        self._helpers = [threading.Thread(target=worker, args=(i,), daemon=True, name=f"reftorch-{i}")
+                         for i in range(1, count)]
         for helper in self._helpers:
             helper.start()
 

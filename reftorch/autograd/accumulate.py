@@ -1,0 +1,55 @@
+"""Leaves: where gradients end up, in `.grad`.
+
+Source: torch/csrc/autograd/functions/accumulate_grad.h, "Default gradient layouts" in torch.autograd's documentation.
+"""
+from __future__ import annotations
+
+import weakref
+
+from ..core.options import contiguous_format
+from ..core.tensor import Tensor
+from ..dispatch.state import state
+from .node import LEAF, Node
+
+
+class AccumulateGrad(Node):
+    """Adds the gradient that arrives to the `.grad` of a leaf, which it does not keep alive."""
+
+    __slots__ = ("_leaf",)
+
+    def __init__(self, leaf: Tensor):
+        self._leaf = weakref.ref(leaf)
+        self.edges, self.metas = LEAF, ()
+        self.number = float("inf")  # runs as soon as it can
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf, or None when it is gone."""
+        return self._leaf()
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[()]:
+        leaf, new = self._leaf(), grads.pop()
+        if leaf is None or new is None:
+            return ()
+        old = leaf.__dict__.get("_grad")
+        if old is None:
+            leaf.__dict__["_grad"] = _first(new, leaf)
+        elif state.grad_enabled:
+            leaf.__dict__["_grad"] = old + new
+        else:
+            old += new
+        return ()
+
+
+def _first(new: Tensor, leaf: Tensor) -> Tensor:
+    """A copy of the first gradient, in the leaf's strides if these are dense, else contiguous.
+
+    (PyTorch takes a gradient as it is where nothing else refers to it; here .grad never shares memory.)
+    """
+    layout = leaf._meta.layout
+    if layout.dense:
+        return new.new_empty_strided(layout.size, layout.stride).copy_(new)
+    return new.clone(memory_format=contiguous_format)

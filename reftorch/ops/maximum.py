@@ -1,0 +1,51 @@
+"""maximum(input, other): the larger of two values
+
+C1  If either operand is NaN, so is the result.  [torch.maximum documentation]
+C2  Two zeros are equal whatever their signs, and either may come out: the CPU's vector instructions give the second,
+    its scalar code the first; CUDA counts +0 as larger than -0.  [ATen/cpu/vec, cpu/BinaryOpsKernel.cpp, PTX ISA]
+C3  Complex operands are a RuntimeError.  [aten/native/BinaryOps.cpp]
+C4  Where the operands are equal, each gets half of the gradient.  [tools/autograd/derivatives.yaml]
+
+>>> import reftorch as torch
+>>> torch.maximum(torch.tensor([1.0, 5.0, float("nan")]), torch.tensor(3.0))
+tensor([ 3.,  5., nan])
+>>> torch.maximum(torch.tensor([True, False]), torch.tensor([False]))
+tensor([ True, False])
+"""
+from __future__ import annotations
+
+from ..core import dtype as dtypes
+from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
+from ..dispatch.pointwise import BOOL, FLOATS, INTS, Pointwise
+from ._extrema import larger_first, larger_ordered, larger_second, not_complex, share
+
+maximum = Pointwise("maximum(Tensor self, Tensor other) -> Tensor", kernel="maximum_cpu", types=BOOL + INTS + FLOATS,
+                  in_place=False)
+
+maximum.check(not_complex("maximum"))
+
+
+@maximum.formula(On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), *GPU_INDUCTOR,
+                 categories=(dtypes.FLOATING,))
+@maximum.formula(*EVERYWHERE, categories=(dtypes.BOOL, dtypes.INTEGRAL))
+def second_of_equals(self, other):
+    """s if s > o else o; NaN wins"""
+    return larger_second(self, other)
+
+
+@maximum.formula(On("cpu"), On("cpu", "refs"), categories=(dtypes.FLOATING,))
+def first_of_equals(self, other):
+    """o if o > s else s; NaN wins"""
+    return larger_first(self, other)
+
+
+@maximum.formula(*GPU, categories=(dtypes.FLOATING,))
+def ordered_zeros(self, other):
+    """the larger, -0 below +0; NaN wins"""
+    return larger_ordered(self, other)
+
+
+maximum.derivatives(
+    self=lambda grad, self, other: share(grad, self == other, self < other),
+    other=lambda grad, self, other: share(grad, self == other, self > other),
+)
