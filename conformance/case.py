@@ -55,6 +55,8 @@ class Case:
     form: 'functional', 'method', 'in-place' or 'out='. args: by the schema's parameter names; views refer to
     `buffers` (byte arrays, uint8), and may share one. out: the out= tensor. grad: bits of the gradient that is fed to
     backward, or None for a call without backward. unit: what the case stands for within its clause ('float32 v != 1').
+    modify: a tensor argument, or 'result', that is written to in place between the call and backward; its values stay,
+    its version grows.
     """
 
     op: str
@@ -65,6 +67,7 @@ class Case:
     grad: View | None = None
     unit: str = ""
     note: dict[str, Any] = field(default_factory=dict)  # what the judge wants to remember; plain JSON values
+    modify: str = ""
 
     def views(self) -> dict[str, View]:
         found = {k: v for k, v in self.args.items() if isinstance(v, View)}
@@ -85,7 +88,8 @@ class Case:
             return {"float": v.hex()} if isinstance(v, float) else v
         return {"op": self.op, "form": self.form, "args": {k: value(v) for k, v in self.args.items()},
                 "buffers": [base64.b85encode(b.tobytes()).decode() for b in self.buffers],
-                "out": value(self.out), "grad": value(self.grad), "unit": self.unit, "note": self.note}
+                "out": value(self.out), "grad": value(self.grad), "unit": self.unit, "modify": self.modify,
+                "note": self.note}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Case:
@@ -99,7 +103,7 @@ class Case:
             return float.fromhex(v["float"])
         return Case(data["op"], data["form"], {k: value(v) for k, v in data["args"].items()},
                     [np.frombuffer(base64.b85decode(b), np.uint8).copy() for b in data["buffers"]],
-                    value(data["out"]), value(data["grad"]), data["unit"], data["note"])
+                    value(data["out"]), value(data["grad"]), data["unit"], data["note"], data.get("modify", ""))
 
     def with_args(self, **args: Value) -> Case:
         return replace(self, args={**self.args, **args})

@@ -136,7 +136,8 @@ def bits_of(namespace: Any, tensor: Any) -> np.ndarray:
         tensor = tensor.resolve_conj() if hasattr(tensor, "resolve_conj") else tensor
     if hasattr(tensor, "resolve_neg"):
         tensor = tensor.resolve_neg()
-    flat = tensor.to("cpu").contiguous().reshape(-1)
+    flat = tensor.to("cpu").contiguous()
+    flat = flat.as_strided((flat.numel(),), (1,))  # one element may keep any stride, which view(uint8) refuses
     raw = np.array(flat.view(namespace.uint8).numpy()) if flat.numel() else np.empty(0, np.uint8)
     return raw.view(DTYPES[dtype_name(tensor)].np).reshape(tuple(tensor.shape))
 
@@ -167,6 +168,8 @@ def execute(namespace: Any, case: Case, device: str = "cpu",
         outcome.versions = {name: (before[name], _version(t)) for name, t in tensors.items()}
         if outcome.error is None:
             _attempt(outcome, "result", lambda: _describe(outcome, namespace, result, tensors))
+        if outcome.error is None and case.modify:
+            _attempt(outcome, "result", lambda: _overwrite(result if case.modify == "result" else tensors[case.modify]))
         if outcome.error is None and grad is not None:
             _attempt(outcome, "backward", lambda: result.backward(grad))
         for name, leaf in memory.leaves.items():
@@ -220,6 +223,12 @@ def _describe(outcome: Outcome, namespace: Any, result: Any, tensors: dict[str, 
     node = result.grad_fn
     outcome.grad_fn = None if node is None else str(node.name())
     outcome.bits = bits_of(namespace, result)
+
+
+def _overwrite(tensor: Any) -> None:
+    """Write a tensor's own values over it, behind autograd's back; its version grows all the same."""
+    tensor = tensor.detach()
+    tensor.copy_(tensor.clone())
 
 
 def _place(tensor: Any) -> tuple[str, int]:

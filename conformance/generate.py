@@ -266,7 +266,7 @@ def _choices(op: Pointwise, p: Parameter, declared: str | None) -> list[Any]:
     if p.is_number:
         return [NUMBER] if p.default is REQUIRED else [DEFAULT, NUMBER]
     choices: list[Any] = [TENSOR] if kind == "Tensor" else [NUMBER]
-    if kind == "Tensor" and p.name in op.numbers:
+    if kind == "Tensor" and p.takes_number and not any("Scalar" in str(a.type) for s in op.schemas for a in s.arguments if a.name == p.name):
         choices.append(NUMBER)
     return choices + [ABSENT] * optional
 
@@ -313,7 +313,9 @@ def with_out(case: Case, dtype: str, where: Layout, array: np.ndarray | None = N
 
 def draw_numbers(rng: Random, op: Pointwise, pattern: Pattern, category: int) -> dict[str, Any]:
     """A number for each parameter that the pattern gives as one, of a category that does not promote."""
-    drawn = {n: number(rng, category if rng.random() < 0.7 else min(category, INTEGRAL)) for n in pattern.numbers}
+    alone = set(pattern.tensors) <= set(op.conditions)  # then the numbers decide the dtype
+    drawn = {n: number(rng, category if alone or rng.random() < 0.7 else min(category, INTEGRAL))
+             for n in pattern.numbers}
     return {n: v or 1 for n, v in drawn.items()} if op.guards else drawn
 
 

@@ -7,14 +7,16 @@ one place, the operator's file, and the kit has none of its own.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
-import warnings
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from reftorch.core import device as devices
 from reftorch.core.device import device
 from reftorch.core.dtype import BOOL, COMPLEX, DTYPES, INTEGRAL, dtype
 from reftorch.core.layout import Layout
@@ -23,15 +25,15 @@ from reftorch.core.storage import Storage
 from reftorch.core.tensor import Tensor
 from reftorch.devices import host_memory
 from reftorch.devices.allocator import CachingAllocator
-from reftorch.dispatch.operator import FUNCTIONAL, INPLACE, OUT, REQUIRED, Formula
+from reftorch.dispatch.operator import REQUIRED, Formula
 from reftorch.dispatch.pointwise import Pointwise
 from reftorch.numerics.codes import bfloat16_to_float32, float32_to_bfloat16
 
-from .case import Case, View
+from .case import Case, Outcome
 from .clause import Place
+from .execute import execute
 
 NARROW = ("float16", "bfloat16")
-REFERENCE_INDEX = 1 << 20  # so that the device is no other, whatever its type
 
 
 # ---- values: a NumPy array in the dtype that arithmetic is done in (float32 for the 16-bit floats) ----
@@ -141,12 +143,16 @@ def _at(ptr: int, kind: np.dtype, size: tuple[int, ...], steps: tuple[int, ...])
     return np.asarray(_Memory(ptr, kind, size, steps)) if 0 not in size else np.empty(size, kind)
 
 
-def reference_device(device_type: str) -> device:
-    """A device of this type, known to reftorch or not, whose backend is the reference."""
+@functools.cache
+def reference_device(device_type: str, place: Place) -> device:
+    """A device of this type, known to reftorch or not, whose backend is the reference. Each place has its own."""
     made = object.__new__(device)
-    made.type, made.index = device_type, REFERENCE_INDEX
-    made.backend, made._hash = ReferenceBackend(device_type), hash((device_type, REFERENCE_INDEX))
+    made.type, made.index = device_type, next(_indices)
+    made.backend, made._hash = ReferenceBackend(device_type), hash((device_type, made.index))
     return made
+
+
+_indices = itertools.count(1 << 20)  # so that the device is no other, whatever its type
 
 
 class Reference:
@@ -154,8 +160,8 @@ class Reference:
 
     def __init__(self, place: Place):
         self.place = place
-        self.device = _device(place.device)
-        self.host = _device("cpu")
+        self.device = reference_device(place.device, place)
+        self.host = reference_device("cpu", place)
         self._found: dict[Any, tuple[list[Formula], list[Formula]]] = {}
 
     @property
@@ -196,15 +202,16 @@ class Reference:
         """Those that are legal for this call at the place, and all that fit the call anywhere."""
         tensors, _ = self.tensors(_without_memory(case))
         bound = op.bound(self.arguments(op, case, tensors))
-        return self._formulas(op, bound)
+        return self._formulas(op, bound, op.computes_in(bound), self.place.device)
 
-    def _formulas(self, op: Pointwise, bound: dict[str, Any]) -> tuple[list[Formula], list[Formula]]:
-        common, place = op.computes_in(bound), self.place
+    def _formulas(self, op: Pointwise, bound: dict[str, Any], common: dtype,
+                  device_type: str) -> tuple[list[Formula], list[Formula]]:
+        place = self.place
         given = (*op.operands(bound), *(p.name for p in op.parameters if p.is_number))
         options = {p.name: bound[p.name] for p in op.parameters if not p.is_operand and not p.is_number}
-        key = (op.name, given, tuple(options.items()), common.name)
+        key = (op.name, given, tuple(options.items()), common.name, device_type)
         if key not in self._found:
-            legal = op.legal_formulas(given, options, common.category, common.name, place.device, place.mode,
+            legal = op.legal_formulas(given, options, common.category, common.name, device_type, place.mode,
                                       place.version)
             fitting = op.formulas_for(given, options, common.category, common.name)
             self._found[key] = _distinct(legal), _distinct(fitting)
@@ -255,36 +262,39 @@ class Reference:
             results.append(bits)
         return results
 
-    def call(self, op: Pointwise, case: Case) -> Shown:
-        """Run the call, in its form, on the reference; see Shown. Does not run backward."""
-        tensors, storages = self.tensors(case)
-        for name, view in case.views().items():
-            if view.requires_grad:
-                tensors[name].requires_grad_()
-        shown = Shown(tensors, storages)
-        out = tensors.get("out")
-        form = {"in-place": INPLACE, "out=": OUT}.get(case.form, FUNCTIONAL)
-        before = {n: t._version for n, t in tensors.items()}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                shown.result = op.call(self.arguments(op, case, tensors), out, form)
-            except Exception as error:  # whatever it raises is what is expected
-                shown.error = error
-        shown.warnings = tuple(str(w.message) for w in caught)
-        shown.versions = {n: (before[n], t._version) for n, t in tensors.items()}
-        return shown
+    def outcome(self, case: Case) -> Outcome:
+        """All that the call should show: reftorch's own call, form and backward included, on the reference device.
 
+        Raises NotImplementedError if reftorch cannot express the case.
+        """
+        import reftorch
+        with self._in_place_of_devices():
+            return execute(reftorch, case, self.place.device)
 
-class Shown:
-    """What a call on the reference showed: the result or the error, the arguments after it, and what they live in."""
+    @contextlib.contextmanager
+    def _in_place_of_devices(self) -> Iterator[None]:
+        """Let the names of devices mean the reference devices, and formulas be the legal ones of the place."""
+        names = dict(devices._canonical)
+        devices._canonical.clear()
+        devices._canonical.update({None: self.host, "cpu": self.host, self.host: self.host,
+                                   self.place.device: self.device, self.device: self.device})
+        choose = Pointwise.select
+        Pointwise.select = self._select  # type: ignore[method-assign, assignment]
+        try:
+            yield
+        finally:
+            Pointwise.select = choose  # type: ignore[method-assign]
+            devices._canonical.clear()
+            devices._canonical.update(names)
 
-    def __init__(self, tensors: dict[str, Tensor], storages: list[dict[str, Storage]]):
-        self.tensors, self.storages = tensors, storages
-        self.result: Any = None
-        self.error: Exception | None = None
-        self.warnings: tuple[str, ...] = ()
-        self.versions: dict[str, tuple[int, int]] = {}
+    @property
+    def _select(self) -> Callable[..., Formula]:
+        def select(op: Pointwise, args: dict[str, Any], common: dtype, where: device) -> Formula:
+            legal, fitting = self._formulas(op, args, common, where.type)
+            if not fitting:
+                raise NotImplementedError(f"{op.name}: no formula is specified for {common}")
+            return (legal or fitting)[0]
+        return select
 
 
 @contextlib.contextmanager
@@ -295,15 +305,6 @@ def _choosing(op: Pointwise, formula: Formula) -> Iterator[None]:
         yield
     finally:
         del op.select
-
-
-_devices: dict[str, device] = {}
-
-
-def _device(device_type: str) -> device:
-    if device_type not in _devices:
-        _devices[device_type] = reference_device(device_type)
-    return _devices[device_type]
 
 
 def _without_memory(case: Case) -> Case:
@@ -320,11 +321,3 @@ def _distinct(formulas: Any) -> list[Formula]:
     for f in formulas:
         found.setdefault(f.function, f)
     return list(found.values())
-
-
-def is_view(value: Any) -> bool:
-    return isinstance(value, View)
-
-
-def dtype_of(name: str) -> dtype:
-    return DTYPES[name]

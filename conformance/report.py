@@ -97,7 +97,7 @@ class Row:
         new = {d["clause"] for d in subject.divergences if d["chapter"] == chapter and not d["known"]}
         return Row(chapter, Counter(c["status"] for c in clauses), sum(c["partly"] for c in clauses),
                    len(set(bad) - new), sum(c["cases"] for c in clauses), formulas,
-                   max((v["distance"] for v in verdicts if v["distance"] is not None), default=None),
+                   max((float(v["distance"]) for v in verdicts if v["distance"] is not None), default=None),
                    sum(c["seconds"] for c in clauses))
 
     def formula(self) -> str:
@@ -105,7 +105,8 @@ class Row:
         every = {d for dtypes in self.formulas.values() for d in dtypes}
         if len(self.formulas) == 1:
             return next(iter(self.formulas))
-        return "; ".join(f"{name} [{', '.join(dtype_classes(dtypes, every))}]" for name, dtypes in self.formulas.items())
+        return "; ".join(f"{name} [{', '.join(dtype_classes(dtypes, every))}]"
+                         for name, dtypes in self.formulas.items())
 
     def worst(self) -> str:
         return "" if self.distance is None else f"{self.distance:.4g}"
@@ -168,7 +169,7 @@ class Report:
             if s.unavailable:
                 out.append(f"{s.name} is not available: {s.unavailable}")
             if s.regressions:
-                out.append(f"{s.name}: {len(s.regressions)} divergences are not in the baseline")
+                out.append(f"{s.name}: {len(s.regressions)} divergences or crashes are not in the baseline")
             out += [f"{s.name}: baseline entry {e['id']} ({e['clause']}) expired on {e['expires']}: {e['reason']}"
                     for e in s.entries("expired")]
             out += [f"{s.name}: baseline entry {e['id']} ({e['clause']}, {e['fingerprint']}) no longer shows here; "
@@ -312,18 +313,20 @@ def _show_baseline(subject: SubjectResult, console: Console) -> None:
 
 # ---- files ----
 def junit(report: Report) -> str:
-    """JUnit XML: a test suite a chapter, a test case a clause. Known divergences are skipped tests with their reason."""
+    """JUnit XML: a test suite a chapter, a test case a clause. Known divergences are skipped, with their reason."""
     from xml.etree import ElementTree as ET
     root = ET.Element("testsuites", name="reftorch conform", time=f"{report.seconds:.3f}")
     for subject in report.subjects:
         if subject.unavailable:
-            suite = ET.SubElement(root, "testsuite", name=subject.name, tests="1", failures="0", errors="0", skipped="1")
+            suite = ET.SubElement(root, "testsuite", name=subject.name, tests="1", failures="0", errors="0",
+                                  skipped="1")
             case = ET.SubElement(suite, "testcase", classname=subject.name, name="available")
             ET.SubElement(case, "skipped", message=subject.unavailable)
         for chapter in subject.chapters:
             clauses = [c for c in subject.clauses if c["chapter"] == chapter]
+            seconds = sum(c["seconds"] for c in clauses)  # of work, not of the clock
             suite = ET.SubElement(root, "testsuite", name=f"{subject.name}.{chapter}", tests=str(len(clauses)),
-                                  time=f"{sum(c['seconds'] for c in clauses):.3f}")
+                                  time=f"{seconds:.3f}")
             properties = ET.SubElement(suite, "properties")
             for key, value in subject.environment.items():
                 ET.SubElement(properties, "property", name=key, value=value)

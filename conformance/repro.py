@@ -148,14 +148,15 @@ class _Script:
         where = f" on {self.device}" if self.device != "cpu" and self.device not in self.subject else ""
         unit = f" ({self.verdict.unit})" if self.verdict.unit else ""
         kind = "crashes in a case of" if self.crashed else "diverges from"
-        head = [f'r"""{self.subject}{where} {kind} {self.clause}{unit}.  [{self.id}]', "",
+        head = [f"{self.subject}{where} {kind} {self.clause}{unit}.", "",
                 *textwrap.wrap(self.text, WIDTH), ""]
         if self.verdict.expected or self.verdict.got:
             for word, what in (("expected", self.verdict.expected), ("got", self.verdict.got)):
                 head += textwrap.wrap(f"{word + ':':10}{what}", WIDTH, subsequent_indent=" " * 10)
             head.append("")
         end = ["Exits with 1 while it is so, 0 when it no longer is, 77 when this cannot run here.", '"""']
-        return [line.replace('"""', "'''") if i else line for i, line in enumerate(head)] + end
+        head[0] += f"  [{self.id}]"
+        return ['r"""' + head[0].replace('"""', "'''"), *(line.replace('"""', "'''") for line in head[1:]), *end]
 
     def imports(self) -> list[str]:
         ready = list(self.spelling.setup)
@@ -252,7 +253,10 @@ class _Script:
         if self.spelling.wrap:
             lines += ["", f"def call({names}):", f"    return {text}", "", ""]
             text = f"{self.spelling.wrap}({names})"
-        run = [f"result = {text}"] + ["result.backward(grad)"] * (self.case.grad is not None)
+        run = [f"result = {text}"]
+        if name := self.case.modify:
+            run.append(f"{name}.detach().copy_({name}.detach().clone())  # its values stay, its version grows")
+        run += ["result.backward(grad)"] * (self.case.grad is not None)
         if "error" in self.wanted:
             run = ["try:", *(f"    {line}" for line in run), '    shown, text = ["no error"], ""',
                    "except Exception as e:", "    shown, text = [c.__name__ for c in type(e).__mro__], str(e)"]
@@ -260,10 +264,10 @@ class _Script:
             run = ["with warnings.catch_warnings(record=True) as caught:", '    warnings.simplefilter("always")',
                    *(f"    {line}" for line in run)]
         if self.crashed:  # the call goes into a process of its own, so that this one can tell how it ended
-            again = "[sys.executable, __file__, 'call']"
+            again = "[sys.executable, __file__, \"call\"]"
             return ['if "call" in sys.argv:', *(f"    {line}" for line in [*lines, *run] if line), "    sys.exit()",
-                    "try:", f"    status = subprocess.run({again}, timeout=60).returncode",
-                    "except subprocess.TimeoutExpired:", '    status = "no answer within a minute"']
+                    "try:", f"    status = subprocess.run({again}, timeout=30).returncode",
+                    "except subprocess.TimeoutExpired:", '    status = "no answer within 30 seconds"']
         return lines + run
 
     # ---- what is looked at ----
@@ -302,9 +306,11 @@ class _Script:
         return [*lines, "failures += [1] * all(counts)"]
 
     def check_unlike(self, want: Any) -> list[str]:
-        code = _code(self.shown.get("dtype") or _dtype_of(want))[0]
+        code, value = _code(self.shown.get("dtype") or _dtype_of(want))
         return [*_assignment("seen", f'np.array({_words(np.asarray(want), code)}, "{code}")'),
-                f'check("the result as it was seen", bool((bits(result, "{code}") == seen).all()), False)']
+                f'got, value = bits(result, "{code}"), lambda b: {value}',
+                "same = (got == seen) | (value(got) != value(got)) & (value(seen) != value(seen))",
+                'check("the result as it was seen", bool(same.all()), False)']
 
     def check_between(self, want: Any) -> list[str]:
         code, value = _code(self.shown.get("dtype") or _dtype_of(want[0]))

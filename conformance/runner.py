@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import json
+import math
 import os
 import re
 import selectors
@@ -36,9 +37,15 @@ SHRINK_SECONDS = 8.0
 
 @dataclass
 class Plan:
-    """What to hold against what. chapters, clauses: patterns (fnmatch), none for all. version: None: the subject's."""
+    """What to hold against what.
+
+    required: subjects whose absence is an error. chapters, clauses: patterns (fnmatch), none for all. jobs: worker
+    processes, 0 for one a core. version: of the specification; None for the subject's. time_limit: in seconds, for one
+    case. source: where the chapters come from.
+    """
 
     subjects: Sequence[str] = ("torch",)
+    required: Sequence[str] = ("torch",)
     device: str | None = None
     chapters: Sequence[str] = ()
     clauses: Sequence[str] = ()
@@ -140,15 +147,14 @@ class Worker:
                 os.close(fd)
         if gone is None:
             return "no answer"
-        if gone < 0:
-            return f"killed by {signal.Signals(-gone).name}"
-        return f"ended with exit status {gone}"
+        return f"killed by {signal.Signals(-gone).name}" if gone < 0 else f"exit status {gone}"
 
     def tail(self) -> str:
-        """The last line it printed."""
+        """What it printed last about an error."""
         with contextlib.suppress(OSError):
             lines = self.log.read_text(errors="replace").strip().splitlines()
-            return lines[-1][:200] if lines else ""
+            telling = [line for line in lines if "Error" in line or line.startswith("Fatal")]
+            return (telling or lines or [""])[-1][:200]
         return ""
 
 
@@ -169,7 +175,7 @@ class Job:
     command: dict[str, Any]
     chapter: str = ""
     clause: str = ""
-    skip: list[tuple[int, str]] = field(default_factory=list)
+    skip: list[tuple[int, str, str]] = field(default_factory=list)  # index of a case, fingerprint, how it ended
     group: Group | None = None
 
     @property
@@ -245,7 +251,7 @@ class Run:
 
     # ---- records ----
     def write(self, record: dict[str, Any]) -> None:
-        json.dump(record, self.file, default=str)
+        json.dump(_finite(record), self.file, default=str, allow_nan=False)
         self.file.write("\n")
         self.file.flush()
         self.tell(record)
@@ -260,8 +266,8 @@ class Run:
         start = time.time()
         with open(path, "w") as self.file:
             self.write({"type": "run", "format": FORMAT, "subjects": list(self.plan.subjects),
-                        "profile": self.plan.profile, "seed": self.plan.seed, "started": start, "out": str(out),
-                        "chapters": {k: list(v) for k, v in self.selected.items()}})
+                        "required": list(self.plan.required), "profile": self.plan.profile, "seed": self.plan.seed,
+                        "started": start, "out": str(out), "chapters": {k: list(v) for k, v in self.selected.items()}})
             for name in self.plan.subjects:
                 Holding(self, name).run()
             self.write({"type": "end", "seconds": round(time.time() - start, 3), "subjects": list(self.plan.subjects)})
@@ -381,7 +387,8 @@ class Holding:
 
     def clause_done(self, job: Job, event: dict[str, Any]) -> None:
         if event["event"] == "failed":
-            verdict = Verdict(CRASHED, fingerprint="the kit failed", reason="the kit failed, not the subject",
+            last = event["text"].strip().splitlines()[-1]
+            verdict = Verdict(CRASHED, fingerprint="the kit failed", reason=f"the kit failed, not the subject: {last}",
                               evidence={"kit": event["text"]})
             return self.finish(job, [verdict], 0, 0.0)
         self.finish(job, [verdict_from_json(v) for v in event["verdicts"]], event["cases"], event["seconds"])
@@ -393,12 +400,13 @@ class Holding:
                               evidence={"kit": reason})
             self.finish(job, [verdict], 0, 0.0)
             return False
-        job.skip.append((flight["run"], f"the call was stopped: {reason}" if "no answer" in reason
-                         else f"the process was {reason}" if "killed" in reason else f"the process {reason}"))
-        self.run_.tell({"type": "crash", "clause": job.id, "reason": job.skip[-1][1]})
+        hangs = reason.startswith("no answer")
+        job.skip.append((flight["run"], "hangs" if hangs else f"crashes: {reason}",
+                         f"the call gave {reason}" if hangs else f"the process ended in the call: {reason}"))
+        self.run_.tell({"type": "crash", "clause": job.id, "reason": job.skip[-1][2]})
         if len(job.skip) < CRASHES:
             return True
-        verdicts = [Verdict(CRASHED, fingerprint=why, reason=why, got=why) for _, why in job.skip]
+        verdicts = [Verdict(CRASHED, fingerprint=kind, reason=why, got=why) for _, kind, why in job.skip]
         verdicts.append(Verdict(NOT_RUN, reason=f"given up after {CRASHES} crashes"))
         self.finish(job, verdicts, 0, 0.0)
         return False
@@ -483,19 +491,20 @@ class Holding:
             "units": sorted({v.unit for v in group.verdicts}), "witnesses": len(group.verdicts),
             "expected": verdict.expected, "got": verdict.got or verdict.reason,
             "distance": max((v.distance for v in group.verdicts if v.distance is not None), default=None),
-            "evidence": verdict.evidence, "note": group.note, "script": None, "replay": None, "case": None}
+            "evidence": verdict.evidence, "note": group.note, "script": None, "replay": None, "reproduced": False,
+            "output": "", "case": None, "wanted": {}}
         entry = None
         if self.plan.baseline is not None:
             entry = self.plan.baseline.match(group.id, self.ready["environment"])
         record["known"] = entry.summary() if entry else None
         if verdict.case is None:
-            record["note"] = record["note"] or verdict.reason or "the check gave no case for it"
+            record["note"] = group.note or "there is no single case that a script could show"
             return record
         record["case"], record["wanted"] = verdict.case.to_json(), wanted.to_json(verdict.wanted)
         path = self.plan.out / f"repro_{group.id}.py"
         result = self.write_script(path, verdict, group)
         original = group.smallest
-        if not result.reproduced and group.small is not None and original.case is not None:
+        if result.code == 0 and group.small is not None and original.case is not None:
             # Shrinking may have kept what only the check's process shows; the case as it was found is the other chance.
             other = replace(original, wanted=original.wanted or verdict.wanted)
             second = self.write_script(path, other, group)
@@ -515,6 +524,15 @@ class Holding:
         path.write_text(repro.script(verdict, self.name, group.name, clause.text, spelling, self.ready["device"],
                                      group.id))
         return repro.replay(path, env=worker_environment())
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities and NaNs: they are written as strings, which float() reads."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 _ORDER = (CRASHED, DIVERGED, HELD, NOT_RUN, "not applicable")

@@ -92,7 +92,8 @@ class _Shrinker:
             any(self.attempt(_take(self.case, [i] * n)) for i in [*likely, *range(min(n, 12)), n - 1])
 
     def simpler_elements(self) -> None:
-        for name, view in _parts(self.case).items():
+        for name in _parts(self.case):
+            view = _parts(self.case)[name]  # what was kept before may have moved it
             bits = _bits(self.case, view)
             if np.unique(bits.view(f"V{bits.itemsize}") if bits.size else bits).size > 4:
                 continue
@@ -140,10 +141,10 @@ def packed(case: Case, only: str | None = None, **contents: np.ndarray) -> Case:
     for name, view in list(views.items()):
         if only is not None and name != only or contents and name not in contents:
             continue
-        bits = np.ascontiguousarray(contents.get(name, _bits(case, view)))
+        bits = np.array(contents.get(name, _bits(case, view)), order="C")  # a copy that keeps 0 dimensions
         stride = tuple(s // bits.itemsize for s in bits.strides) if bits.size else view.stride
         views[name] = replace(view, buffer=len(buffers), size=bits.shape, stride=stride, offset=0)
-        buffers.append(bits.reshape(-1).view(np.uint8).copy())
+        buffers.append(bits.reshape(-1).view(np.uint8))
     return _with_views(case, views, buffers)
 
 

@@ -99,10 +99,10 @@ def operations(node: Node) -> set[str]:
     return {n.op for n in node.walk()} - {"input", "number"}
 
 
-def exact_value(node: Node, operands: dict[str, float]) -> Fraction | float | None:
+def exact_value(node: Node, operands: dict[str, float]) -> Fraction | None:
     """The value without any rounding, for finite operands; None where it has none or needs more than + - * /.
 
-    A square root at the top is left as a float (correct to 2**-52 relative).
+    A square root is taken to 200 binary digits.
     """
     def run(n: Any) -> Any:
         if not isinstance(n, Node):
@@ -124,9 +124,15 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "round": lambda a: a, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "and": lambda a, b: a and b,
     "or": lambda a, b: a or b, "not": lambda a: not a, "isnan": lambda a: False, "absolute": abs,
-    "sqrt": lambda a: Fraction(math.isqrt(int(a * (1 << 240)))) / (1 << 120),
+    "sqrt": lambda a: _root(a),
     "trunc": lambda a: Fraction(int(a)), "floor": lambda a: Fraction(math.floor(a)),
 }
+
+
+def _root(a: Fraction) -> Fraction:
+    """The square root to 200 binary digits."""
+    scale = 200 + max(0, a.denominator.bit_length() - a.numerator.bit_length())
+    return Fraction(math.isqrt((a.numerator << 2 * scale) // a.denominator), 1 << scale)
 
 
 def bounded(node: Node, operands: dict[str, Any], format_name: str) -> Bounded:

@@ -4,7 +4,7 @@ Started as `python -m conformance.worker READ WRITE`, two file descriptors of pi
 events go out as JSON lines; standard output and error are the subject's to soil. The commands and their answers:
 
     {"do": "start", "subject", "device", "version", "profile", "seed", "chapters"}    ready, or unavailable
-    {"do": "clause", "chapter", "clause", "skip": [[index, reason], ...]}             clause
+    {"do": "clause", "chapter", "clause", "skip": [[index, fingerprint, reason], ...]}  clause
     {"do": "shrink", "chapter", "clause", "verdict", "seconds"}                       shrunk
 
 The event {"event": "case", "run": i} says that the subject is about to run case number i, {"event": "case", "judge": i}
@@ -42,10 +42,11 @@ def load_chapters(where: str = CHAPTERS) -> Mapping[str, Any]:
 
 
 def hold(clause: Clause, op: Any, subject: Subject, place: Place, budget: Budget, rng: Random,
-         skip: Mapping[int, str] | None = None, say: Say = lambda **_: None) -> tuple[list[Verdict], int]:
+         skip: Mapping[int, tuple[str, str]] | None = None, say: Say = lambda **_: None) -> tuple[list[Verdict], int]:
     """Hold a subject to one clause: the verdicts, and how many cases ran.
 
-    skip: cases that are not run any more because they crashed, with how they did. say: told before and after a case.
+    skip: cases that are not run any more because they crashed, with fingerprint and reason. say: told before and after
+    a case.
     What the subject cannot express is never held: it gives a verdict 'not run' with the reason.
     """
     assert clause.check is not None
@@ -56,13 +57,20 @@ def hold(clause: Clause, op: Any, subject: Subject, place: Place, budget: Budget
     missed: Counter[tuple[str, str]] = Counter()
     for i, case in enumerate(check.cases(rng, budget)):
         if i in skip:
-            verdicts.append(Verdict(CRASHED, case.unit, skip[i], skip[i], case=case, got=skip[i]))
+            kind, how = skip[i]
+            verdicts.append(Verdict(CRASHED, case.unit, kind, how, case=case, expected="an answer", got=how))
             continue
         say(event="case", run=i)
         try:
             outcome = subject.run(case)
         except NotImplementedError as e:
             missed[case.unit, str(e)] += 1
+            say(event="case", judge=i)
+            continue
+        except Exception as e:  # what the call raises is in the outcome: this is the subject's own mistake
+            how = f"the subject raised {type(e).__name__}: {e}"
+            verdicts.append(Verdict(CRASHED, case.unit, f"the subject raised {type(e).__name__}", how, got=how,
+                                    evidence={"traceback": traceback.format_exc()}))
             say(event="case", judge=i)
             continue
         say(event="case", judge=i)
@@ -166,7 +174,8 @@ class Worker:
         start = time.perf_counter()
         op, found = self.clause(chapter, clause)
         rng = Random(f"{self.seed} {chapter}.{clause}")
-        verdicts, cases = hold(found, op, self.subject, self.place, self.budget, rng, dict(skip), self.say)
+        verdicts, cases = hold(found, op, self.subject, self.place, self.budget, rng,
+                               {i: (kind, how) for i, kind, how in skip}, self.say)
         self.say(event="clause", chapter=chapter, clause=clause, cases=cases, seconds=time.perf_counter() - start,
                  verdicts=[verdict_to_json(v) for v in verdicts])
 
@@ -188,9 +197,9 @@ class Worker:
         self.say(event="shrunk", verdict=verdict_to_json(best), note=note)
 
     def complete(self, v: Verdict) -> None:
-        That is then what differs from reftorch's own outcome or, where nothing does, any other result than this one.
+        """Add what the reproduction script needs: dtypes, and what is wanted if the check did not say.
 
-        That is then what differs from reftorch's own outcome or, where nothing does, that the result is another one.
+        That is then what differs from reftorch's own outcome or, where nothing does, any other result than this one.
         """
         assert v.case is not None
         got = self.subject.run(v.case)

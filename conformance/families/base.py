@@ -1,26 +1,29 @@
-"""What the checks of all families share: units, and the bookkeeping that lets nothing pass untested."""
+"""What the checks of all families share: units, calls to try, and the bookkeeping that lets nothing pass untested."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from reftorch.core.dtype import BOOL, COMPLEX, DTYPES, FLOATING, INTEGRAL
+from reftorch.core.dtype import DTYPES
 from reftorch.dispatch.pointwise import Pointwise
 
-from .. import generate
+from .. import generate, wanted
 from ..case import Case, Outcome, View
 from ..clause import DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, Budget, Place, Verdict
+from ..fingerprint import Fingerprint, bounds_of, hexadecimal, is_bounded, result_size, same
 from ..generate import Layout, Pattern
-from ..reference import Reference
+from ..reference import Reference, cast, narrow, widen
 
 COSTLY_DTYPES = ("float32", "bfloat16", "int64")
 
 
+# ---- units ----
 @dataclass(frozen=True)
 class Unit:
     """One dtype and one way to give the arguments: what a clause is judged by."""
@@ -35,24 +38,25 @@ def units(op: Pointwise, place: Place, budget: Budget) -> list[Unit]:
     dtypes = [d for d in generate.supported_inputs(op) if budget.dtypes is None or d in budget.dtypes]
     if place.costly:
         dtypes = [d for d in dtypes if d in COSTLY_DTYPES]
+    return [u for u in _computed_units(op, place) if u.dtype in dtypes]
+
+
+@lru_cache(256)
+def _computed_units(op: Pointwise, place: Place) -> tuple[Unit, ...]:
+    """What the specification computes; the rest is errors, and the error clauses see to it."""
     made = []
-    for dtype in dtypes:
+    for dtype in generate.supported_inputs(op):
         for pattern in generate.patterns(op):
             if dtype not in ("bool", "int64", "float32", "complex64") and set(pattern.tensors) <= set(op.conditions):
                 continue  # only numbers have the dtype, and there are four kinds of numbers
             label = pattern.label(op)
-            made.append(Unit(dtype, pattern, f"{dtype}, {label}" if label else dtype))
-    return [u for u in made if computes(op, place, u)]
-
-
-def computes(op: Pointwise, place: Place, unit: Unit) -> bool:
-    """Whether the specification computes this unit at all; if not, it is an error and the error clauses see to it."""
-    rng = Random(0)
-    try:
-        Reference(place).meta(op, sample(op, unit, rng, 1, "near"))
-    except Exception:
-        return False
-    return True
+            unit = Unit(dtype, pattern, f"{dtype}, {label}" if label else dtype)
+            try:
+                Reference(place).meta(op, sample(op, unit, Random(0), 1, "near"))
+            except Exception:
+                continue
+            made.append(unit)
+    return tuple(made)
 
 
 def sample(op: Pointwise, unit: Unit, rng: Random, n: int, kind: str, **note: Any) -> Case:
@@ -64,12 +68,41 @@ def sample(op: Pointwise, unit: Unit, rng: Random, n: int, kind: str, **note: An
     return generate.call(op, unit.pattern, arrays, types, numbers=numbers, unit=unit.name, **note)
 
 
+def some_call(op: Pointwise, unit: Unit, rng: Random, size: Sequence[int] | None = None, broadcast: float = 0.0,
+              layouts: Sequence[str] = ("contiguous",), kind: str = "near", form: str = "functional",
+              dtypes: dict[str, str] | None = None, fixed: Sequence[str] = (), **note: Any) -> Case:
+    """A small call of a unit, with layouts drawn for each operand. broadcast: the chance that a dimension is narrowed,
+    except of the operands in `fixed`. dtypes: of operands that have another one than the unit."""
+    gen = generate.generator(rng)
+    size = tuple(size) if size is not None else generate.shape(rng)
+    arrays, types, places = {}, {}, {}
+    for name in unit.pattern.tensors:
+        here = size if name in fixed else generate.narrowed(rng, size, broadcast) if broadcast else size
+        types[name] = (dtypes or {}).get(name) or generate.operand_dtype(op, name, unit.dtype)
+        arrays[name] = generate.values(gen, types[name], prod(here), kind).reshape(here)
+        places[name] = generate.layout(rng, here, rng.choice(layouts))
+    numbers = generate.draw_numbers(rng, op, unit.pattern, DTYPES[unit.dtype].category)
+    return generate.call(op, unit.pattern, generate.allowed(op, arrays), types, places, numbers, form, unit.name, **note)
+
+
+def spread(items: Sequence[Any], count: int, rng: Random) -> Iterator[Any]:
+    """`count` items: each once before any twice, in random order."""
+    while count > 0 and items:
+        some = list(items)
+        rng.shuffle(some)
+        yield from some[:count]
+        count -= len(some)
+
+
+# ---- checks ----
 class Checking:
-    """A check that judges cases one by one, by unit. Subclasses give `cases` and `judge`.
+    """A check that judges cases one by one, by unit. Subclasses give `make` and `judge`.
 
     A unit is held if at least one of its cases was compared and all were right. A unit none of whose cases was
     compared is not run.
     """
+
+    inapplicable = "no call of this operator is subject to it"
 
     def __init__(self, op: Pointwise, place: Place):
         self.op, self.place, self.reference = op, place, Reference(place)
@@ -91,6 +124,7 @@ class Checking:
         raise NotImplementedError
 
     def see(self, case: Case, outcome: Outcome) -> Iterable[Verdict]:
+        self.planned.setdefault(case.unit)
         found = self.judge(case, outcome)
         if isinstance(found, str):
             self.reasons.setdefault(case.unit, found)
@@ -98,7 +132,7 @@ class Checking:
         self.compared[case.unit] = self.compared.get(case.unit, 0) + 1
         if found is None:
             return ()
-        found.unit = case.unit
+        found.unit, found.case = case.unit, found.case or case
         key = (case.unit, found.fingerprint)
         if key in self.told:
             return ()
@@ -116,26 +150,134 @@ class Checking:
             else:
                 yield Verdict(NOT_RUN, unit, reason=self.reasons.get(unit, "no case was compared"))
         if not self.planned:
-            yield Verdict(NOT_APPLICABLE, reason=self.inapplicable())
+            yield Verdict(NOT_APPLICABLE, reason=self.inapplicable)
 
-    def inapplicable(self) -> str:
-        return "no case of this operator is subject to it"
+    # ---- comparing ----
+    def expected(self, case: Case) -> Outcome:
+        return self.reference.outcome(case)
+
+    def differs(self, case: Case, outcome: Outcome, fingerprint: str, **want: Any) -> Verdict | None:
+        """A divergence if the outcome is not as `want` says (see conformance.wanted)."""
+        found = wanted.differences(want, case, outcome)
+        if not found:
+            return None
+        return Verdict(DIVERGED, case.unit, fingerprint, case=case, expected="; ".join(_said(want)), got="; ".join(found),
+                       wanted=want)
+
+    def fits(self, case: Case, outcome: Outcome, target: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """For each element of the result whether a legal formula gives it, and what was expected (row-major bits).
+
+        target: the dtype that the result is stored as, if not its own.
+        """
+        assert outcome.bits is not None
+        legal, _ = self.reference.formulas(self.op, case)
+        got = outcome.bits.reshape(-1)
+        common = self.reference.common(self.op, case)
+        results = [b.reshape(-1) for b in self.reference.values(self.op, case, legal, target)]
+        if legal and is_bounded(self.op, legal[0], common.category, common.name):
+            value, error = bounds_of(self.reference, self.op, case, legal[0], common.category, common.name)
+            shown = widen(got, outcome.dtype).astype(np.complex128)
+            with np.errstate(all="ignore"):
+                slack = error + _storing(value, error, outcome.dtype)
+                return ~(np.abs(shown - value) > slack) | ~np.isfinite(error), results[0]
+        fits = np.zeros(got.shape, bool)
+        composite = results[0].copy()
+        for bits in results:
+            now = same(bits, got, outcome.dtype) & ~fits
+            composite[now] = bits[now]
+            fits |= now
+        return fits, composite
+
+    def wrong_value(self, case: Case, outcome: Outcome, fingerprint: str, target: str | None = None,
+                    excuse: np.ndarray | None = None) -> Verdict | str | None:
+        """Compare values with the legal formulas, element by element. excuse: bits that are right too.
+
+        How a call computes is E1's matter: what a plain call of the subject gives as well is let be.
+        """
+        unexpected = unexpected_error(case, outcome)
+        if unexpected is not None:
+            return unexpected
+        assert outcome.bits is not None
+        if outcome.size != result_size(case) and case.form != "out=":
+            return f"the result has size {outcome.size}; see S1"
+        to = target or self.reference.meta(self.op, case).dtype.name
+        if outcome.dtype != to:
+            return f"the result is {outcome.dtype}, not {to}; see P1"
+        if not outcome.bits.size:
+            return "only empty tensors were tried"
+        fits, expected = self.fits(case, outcome, target)
+        got = outcome.bits.reshape(-1)
+        if excuse is not None and excuse.size == got.size and excuse.dtype == got.dtype:
+            right = same(excuse.reshape(-1), got, outcome.dtype)
+            expected = np.where(~fits & right, got, expected)
+            fits |= right
+        if fits.all():
+            return None
+        i = int(np.flatnonzero(~fits)[0])
+        return Verdict(DIVERGED, case.unit, fingerprint, case=case,
+                       expected=f"element {i}: {hexadecimal(expected[i], outcome.dtype)}",
+                       got=hexadecimal(got[i], outcome.dtype), wanted={"bits": [expected.reshape(outcome.size)]},
+                       evidence={"wrong": int((~fits).sum()), "of": int(got.size), "index": i})
+
+
+class Twins(Checking):
+    """A check that runs a plain call before each case, so that how the subject computes excuses nothing else.
+
+    `pairs` gives (plain, case); the plain call's bits excuse the case's where no legal formula gives them.
+    """
+
+    def __init__(self, op: Pointwise, place: Place):
+        super().__init__(op, place)
+        self.plain: dict[int, np.ndarray] = {}
+
+    def pairs(self, rng: Random, budget: Budget) -> Iterator[tuple[Case, Case]]:
+        raise NotImplementedError
+
+    def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        for i, (plain, case) in enumerate(self.pairs(rng, budget)):
+            plain.note["plain"] = case.note["pair"] = i
+            plain.unit = case.unit
+            yield plain
+            yield case
+
+    def see(self, case: Case, outcome: Outcome) -> Iterable[Verdict]:
+        if "plain" in case.note:
+            if outcome.bits is not None:
+                self.plain[case.note["plain"]] = outcome.bits
+            return ()
+        return super().see(case, outcome)
+
+    def excuse(self, case: Case) -> np.ndarray | None:
+        return self.plain.pop(case.note.get("pair", -1), None)
+
+
+def stored(bits: np.ndarray, dtype: str, target: str) -> np.ndarray:
+    """Bits of one dtype as bits of another, converted as PyTorch does."""
+    return np.asarray(narrow(cast(widen(bits, dtype), target), target))
 
 
 def unexpected_error(case: Case, outcome: Outcome) -> Verdict | None:
-    if outcome.error is None:
+    if outcome.error is None and outcome.bits is not None:
         return None
-    return Verdict(DIVERGED, case.unit, f"raises {outcome.error.type}", case=case, expected="a result",
-                   got=f"{outcome.error.type}: {outcome.error.text}", wanted={"error": None})
+    error = outcome.error
+    name = error.type if error else "no result"
+    return Verdict(DIVERGED, case.unit, f"raises {name}", case=case, expected="a result",
+                   got=f"{error.type}: {error.text}" if error else name, wanted={"error": None})
 
 
-def category_name(dtype: str) -> str:
-    return {BOOL: "bool", INTEGRAL: "integers", FLOATING: "floats", COMPLEX: "complex"}[DTYPES[dtype].category]
+def _storing(value: np.ndarray, error: np.ndarray, dtype: str) -> Any:
+    """How much more a complex or real result may be off for being stored in a narrower dtype."""
+    digits = {"complex64": 24, "float32": 24, "bfloat16": 8, "float16": 11}.get(dtype)
+    return 0.0 if digits is None else (np.abs(value) + error) * 2.0 ** -digits
 
 
-def reshaped(array: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    return np.resize(array, prod(size)).reshape(size) if array.size else np.zeros(size, array.dtype)
+def _said(want: dict[str, Any]) -> list[str]:
+    def short(value: Any) -> str:
+        if isinstance(value, dict) and "type" in value:
+            return f"{value['type']}: {value.get('text', '')}"
+        return "as specified" if isinstance(value, (np.ndarray, dict)) else repr(value)
+    return [f"{key} {short(value)}" for key, value in want.items()]
 
 
-__all__ = ["COSTLY_DTYPES", "Checking", "Layout", "Unit", "View", "category_name", "computes", "reshaped", "sample",
+__all__ = ["Checking", "Fingerprint", "Layout", "Twins", "Unit", "View", "sample", "some_call", "spread", "stored",
            "unexpected_error", "units"]

@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from reftorch.core.dtype import DTYPES
+from reftorch.core.dtype import COMPLEX, DTYPES, FLOATING
 from reftorch.dispatch.pointwise import Pointwise
 
 from .. import generate
@@ -117,10 +117,12 @@ class Specials(Formulas):
             return [{}]
         category = DTYPES[unit.dtype].category
         drawn = [generate.draw_numbers(rng, self.op, unit.pattern, category) for _ in range(2)]
-        if category < 2:
+        if category < FLOATING:
             return drawn
+        kind = complex if category == COMPLEX else float
         specials = (0.0, -0.0, float("inf"), float("nan"), 1.0)
-        return drawn + [{n: rng.choice(specials) for n in unit.pattern.numbers} for _ in range(1 if self.place.costly else 3)]
+        return drawn + [{n: kind(rng.choice(specials)) for n in unit.pattern.numbers}
+                        for _ in range(1 if self.place.costly else 3)]
 
 
 class Anywhere(Checking):

@@ -32,8 +32,10 @@ class AccumulateGrad(Node):
 
     def apply(self, grads: list[Tensor | None]) -> tuple[()]:
         leaf, new = self._leaf(), grads.pop()
-        if leaf is None or new is None:
+        if leaf is None or new is None or leaf._autograd is None:
             return ()
+        if leaf._autograd[0] is not None and not isinstance(leaf._autograd[0], AccumulateGrad):
+            raise RuntimeError("leaf variable has been moved into the graph interior")
         old = leaf.__dict__.get("_grad")
         if old is None:
             leaf.__dict__["_grad"] = _first(new, leaf)

@@ -11,7 +11,7 @@ from typing import Any
 from ..core.dtype import FLOATING
 from ..core.tensor import Tensor
 from ..dispatch.state import state
-from ..dispatch.view import untracked_alias
+from ..dispatch.view import NOWHERE, untracked_alias
 from . import functional
 from .accumulate import AccumulateGrad
 from .history import gradient_edge, is_leaf, set_edge
@@ -65,11 +65,15 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
                            "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
     if requires_grad and self._vc is None and not state.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    if not requires_grad:
-        if self._autograd is not None:
-            set_edge(self, None)
-    elif self._autograd is None or self._autograd[0] is None:
-        set_edge(self, (AccumulateGrad(self), 0))
+    view, edge = self._view, None
+    if requires_grad:
+        if self._autograd is not None and self._autograd[0] is not None:
+            return self
+        edge = AccumulateGrad(self), 0
+    if view is None:
+        set_edge(self, edge)
+    else:  # a view of a tensor that requires grad does too
+        self._autograd = NOWHERE if edge is None and view.base._autograd is not None else edge
     return self
 
 
@@ -81,7 +85,7 @@ def grad_fn(self: Tensor) -> Node | None:
     return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0]
 
 
-Tensor.is_leaf = property(is_leaf, doc="Whether no recorded call made this tensor.")  # type: ignore[attr-defined]
+Tensor.is_leaf = property(is_leaf)  # type: ignore[attr-defined]
 
 
 @_attach

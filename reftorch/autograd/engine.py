@@ -45,15 +45,15 @@ def run(roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bo
             at = arrived.pop(node)
             grads = [at.get(i) for i in range(node.outputs)]
             at.clear()
+            retained = getattr(node, "retained", None)
+            if retained:
+                _retain(retained, grads)
             if node in capturing:
                 for i, grad in enumerate(grads):
                     if (node, i) in captured:
                         captured[node, i] = grad
                 if node not in needed:  # type: ignore[operator]
                     continue
-            retained = getattr(node, "retained", None)
-            if retained:
-                _retain(retained, grads)
             edges = node.edges
             found = node.apply(grads)
             if not keep_graph:

@@ -6,7 +6,6 @@ torch/csrc/autograd/variable.cpp.
 """
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..core.tensor import Tensor
@@ -14,7 +13,7 @@ from ..dispatch.operator import REGISTRY
 from ..dispatch.state import state
 from ..dispatch.view import DEFAULT, INFERENCE, MULTI_OUTPUT, NOWHERE, View, live_views
 from .accumulate import AccumulateGrad
-from .node import Edge
+from .node import Edge, short_name
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
@@ -48,25 +47,35 @@ def _again(tensor: Tensor, view: View, base: Tensor) -> Edge:
         node = make_node(REGISTRY["as_strided"], (base, layout.size, layout.stride, tensor.storage_offset()),
                          always=True)
         made = (node, 0)
+    _move_retained(tensor, tensor._autograd, made)
     tensor._autograd = made
     view.version = tensor._vc[0]
     return made  # type: ignore[no-any-return]
 
 
+def _move_retained(tensor: Tensor, old: Edge | None, new: Edge | None) -> None:
+    """Let a gradient that `tensor` retains be the one of its new history."""
+    retained = None if old is None else getattr(old[0], "retained", None)
+    if retained and new is not None and (kept := retained.get(old[1])) is not None and kept() is tensor:  # type: ignore[index]
+        new[0].retained = {**getattr(new[0], "retained", {}), new[1]: retained.pop(old[1])}  # type: ignore[index]
+
+
 def view_error(tensor: Tensor, view: View, what: str) -> RuntimeError:
     """The error for a write to `tensor` or to its memory that autograd cannot follow. what: 'is being', or more."""
     node, number = tensor._autograd or NOWHERE
-    if node is not None and not isinstance(node, AccumulateGrad):
-        text = f"Output {number} of {re.sub(r'Backward[0-9]*$', '', node.name())} is a view and {what} modified inplace."
-    elif view.creation == INFERENCE:
-        text = f"A view was created in inference mode and {what} modified inplace in normal mode."
+    made, now = ("inference", "in normal mode") if view.creation == INFERENCE else ("no_grad", "with grad mode enabled")
+    if node is None or isinstance(node, AccumulateGrad):
+        text = f"A view was created in {made} mode and {what} modified inplace {now}."
+    elif view.creation == MULTI_OUTPUT:
+        text = f"Output {number} of {short_name(node)} is a view and {what} modified inplace."
     else:
-        text = f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled."
+        text = (f"Output {number} of {short_name(node)} is a view of a view which was created in {made} mode and {what} "
+                f"modified inplace {now}.")
     if view.creation == MULTI_OUTPUT:
         text += (" This view is the output of a function that returns multiple views. Such functions do not allow the output "
                  "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
     else:
-        block = "inference_mode" if view.creation == INFERENCE else "no_grad"
+        block = "inference_mode" if view.creation == INFERENCE else made
         text += (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
                  f"moving both the view and the inplace either both inside the {block} block (if you don't want the inplace "
                  "to be tracked) or both outside (if you want the inplace to be tracked).")
@@ -74,17 +83,15 @@ def view_error(tensor: Tensor, view: View, what: str) -> RuntimeError:
 
 
 def is_leaf(tensor: Tensor) -> bool:
-    edge = gradient_edge(tensor)
+    """Whether no recorded call made this tensor, as far as it knows itself."""
+    edge = tensor._autograd
     return edge is None or edge[0] is None or isinstance(edge[0], AccumulateGrad)
 
 
 def set_edge(tensor: Tensor, edge: Any) -> None:
-    """Give `tensor` another history. A gradient that it retains is the one of its new history."""
+    """Give `tensor` another history."""
     old = tensor._autograd
-    if old is not None and old[0] is not None:
-        retained = getattr(old[0], "retained", None)
-        if retained and retained.get(old[1]) is not None and retained[old[1]]() is tensor and edge is not None:
-            edge[0].retained = {**getattr(edge[0], "retained", {}), edge[1]: retained.pop(old[1])}
+    _move_retained(tensor, old, edge)
     tensor._autograd = edge
     if tensor._view is not None and tensor._vc is not None:
         tensor._view.version = tensor._vc[0]

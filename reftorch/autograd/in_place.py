@@ -15,7 +15,7 @@ from ..core.tensor import Tensor
 from ..dispatch.cast import clone_of
 from ..dispatch.view import DEFAULT, NOWHERE
 from .history import gradient_edge, is_leaf, set_edge, view_error
-from .node import RELEASED, Node, next_number
+from .node import RELEASED, Edge, Node, next_number
 from .record import Recorded, make_node, rule_of, save_result
 
 
@@ -72,7 +72,7 @@ class CopySlices(Node):
     """A write through a view, as an operator on the base: the part that was overwritten gets the gradients of the
     operator that overwrote it, the rest passes through."""
 
-    __slots__ = ("node", "base", "view", "replay")
+    __slots__ = ("node", "base", "view", "replay", "shown")
 
     def __init__(self, base: Tensor, view: Tensor, node: Recorded):
         assert view._view is not None
@@ -80,6 +80,7 @@ class CopySlices(Node):
         self.edges = [gradient_edge(base), *node.edges[1:]]
         if self.edges[0] is not None and self.edges[0][0] is None:
             self.edges[0] = None
+        self.shown = node.next_functions[1:]
         self.metas = [base._meta, *node.metas[1:]]
         self.number = next_number()
         self.base = base._meta, base.storage_offset()
@@ -88,6 +89,10 @@ class CopySlices(Node):
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"
+
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        return (self.edges[0] or (None, 0), *self.shown)
 
     def apply(self, grads: list[Tensor | None]) -> list[Tensor | None]:
         if self.node is None:

@@ -68,6 +68,11 @@ class Node:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
 
 
+def short_name(node: Node) -> str:
+    """A node's name as error texts have it: 'Mul' for MulBackward0."""
+    return re.sub(r"Backward\d*$", "", node.name())
+
+
 def fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     """`grad` as the gradient of a tensor of this meta: broadcasting undone, same dtype and device.
 
@@ -93,8 +98,7 @@ def modified(tensor: Tensor, found: int, expected: int, edge: Edge | None) -> Ru
     """The error for a saved tensor that was overwritten."""
     origin = ""
     if edge is not None and edge[0] is not None and edge[0].edges is not LEAF:
-        name = re.sub(r"Backward\d*$", "", edge[0].name())
-        origin = f", which is output {edge[1]} of {name},"
+        origin = f", which is output {edge[1]} of {short_name(edge[0])},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{type_name(tensor)} {list(tensor.shape)}]{origin} is at version {found}; expected version {expected} instead. "

@@ -13,9 +13,11 @@ from typing import Any
 
 from ..core.dtype import FLOATING
 from ..core.tensor import Tensor
+from ..dispatch.function import Function
 from ..dispatch.view import untracked_alias
+from .accumulate import AccumulateGrad
 from .history import gradient_edge
-from .node import RELEASED, Node, fit, modified, next_number, version_to_save
+from .node import RELEASED, Edge, Node, fit, modified, next_number, version_to_save
 
 ARGUMENT, META, OFFSET, RESULT = range(4)
 
@@ -73,6 +75,8 @@ class Rule:
         if not inputs:  # nothing is known: fail in backward, not before
             inputs = [(i, p.name) for i, p in enumerate(op.parameters) if p.is_operand]
         self.inputs = tuple((1 << k, i) for k, (i, _) in enumerate(inputs))
+        self.several = any("grads" in inspect.signature(f).parameters for f in op.derivative_of.values())
+        self.wraps_numbers = not isinstance(op, Function)
         self.functions = [op.derivative_of.get(name) or self._unknown for _, name in inputs]
         self.plans: dict[int, Plan] = {}
         self.name = getattr(op, "node_name", None) or "".join(
@@ -112,6 +116,12 @@ class Recorded(Node):
         name = type(self).__name__
         return f"torch::autograd::{name}" if name == "CopyBackwards" else name
 
+    @property
+    def next_functions(self) -> tuple[Edge, ...]:
+        # A number that a Tensor parameter got counts as a tensor; one that a Scalar parameter got does not.
+        return tuple(edge or (None, 0) for edge, meta in zip(self.edges, self.metas)
+                     if meta is not None or self.plan.rule.wraps_numbers)
+
     def environment(self) -> list[Any]:
         """[None, *what was saved]. Raises RuntimeError if it was released, or overwritten since."""
         saved = self.saved
@@ -123,10 +133,20 @@ class Recorded(Node):
                 tensor = values[i]
                 if source[0] == RESULT:
                     tensor = values[i] = self._result(tensor)
+                elif tensor._autograd is None and self._was_interior(source[1]):
+                    raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+                                       "This is not supported, please use out-of-place `.detach()` instead")
                 found = tensor._vc[0]
                 if found != version:
                     raise modified(tensor, found, version, gradient_edge(tensor))
         return values
+
+    def _was_interior(self, argument: int) -> bool:
+        """Whether this argument had a history, other than being a leaf."""
+        for (_, i), edge in zip(self.plan.rule.inputs, self.edges):
+            if i == argument:
+                return edge is not None and not isinstance(edge[0], AccumulateGrad)
+        return False
 
     def _result(self, alias: Tensor) -> Tensor:
         """The saved result with its place in the graph."""
@@ -139,14 +159,9 @@ class Recorded(Node):
         values = self.environment()
         metas = self.metas
         found: list[Tensor | None] = [None] * len(metas)
-        if self.outputs == 1:
-            values[GRAD] = grads[0]
-            if grads[0] is None:
-                return found
-        elif all(g is None for g in grads):
+        if all(g is None for g in grads):
             return found
-        else:
-            values[GRAD] = grads
+        values[GRAD] = grads if self.plan.rule.several else grads[0]
         for k, function, places in self.plan.steps:
             grad = function(*[values[place] for place in places])
             if grad is not None:

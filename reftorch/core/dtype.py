@@ -107,7 +107,7 @@ def set_default_dtype(d: dtype) -> None:
     """Set what floating Python scalars become. Raises TypeError unless `d` is a floating point dtype."""
     global _default
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
+        raise TypeError("only floating-point types are supported as the default type")
     _default = d
     for forget in _listeners:
         forget()

@@ -73,12 +73,12 @@ class Tensor:
 
     def size(self, dim: int | None = None) -> Size | int:
         """The sizes, or the size of one dimension. Raises IndexError for a dimension out of range."""
-        return self.shape if dim is None else self.shape[wrap_dim(dim, self.ndim)]
+        return self.shape if dim is None else self.shape[_existing_dim(dim, self.ndim)]
 
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """The strides in elements, or the stride of one dimension. Raises IndexError for a dimension out of range."""
         stride = self._meta.layout.stride
-        return stride if dim is None else stride[wrap_dim(dim, self.ndim)]
+        return stride if dim is None else stride[_existing_dim(dim, self.ndim)]
 
     def dim(self) -> int:
         return self._meta.layout.ndim
@@ -183,7 +183,7 @@ class Tensor:
 
     def _number(self, kind: type) -> Any:
         if self._meta.layout.numel != 1:
-            raise RuntimeError(f"a Tensor with {self._meta.layout.numel} elements cannot be converted to Scalar")
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return kind(self.item())
 
     def __float__(self) -> float:
@@ -232,6 +232,12 @@ def wrap_dim(dim: int, ndim: int) -> int:
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return dim % n
+
+
+def _existing_dim(dim: int, ndim: int) -> int:
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
 
 
 def empty_strided(layout: Layout, dtype: dtype, device: device) -> Tensor:

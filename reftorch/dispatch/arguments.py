@@ -101,6 +101,10 @@ def on_device(value: Any, op: str, name: str, position: int | None) -> device:
     return as_device(value)
 
 
+def missing(op: str, name: str) -> NoReturn:
+    raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
+
+
 def left_out(op: str, name: str, value: Any) -> None:
     """An option that the body does not look at may only have the value that changes nothing."""
     if value not in (False, None, strided):

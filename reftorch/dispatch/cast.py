@@ -157,9 +157,18 @@ def writable(target: Tensor) -> None:
 
 
 def read_only_overlap(target: Tensor, sources: Sequence[Tensor]) -> None:
-    """Raises RuntimeError if `target` overlaps one of `sources` other than element for element."""
+    """Raises RuntimeError if `target` overlaps one of `sources` other than element for element.
+
+    As in PyTorch, only dense tensors are compared, and of two that cover the same range only the strides.
+    """
     for source in sources:
-        if target._meta.layout.dense and source._meta.layout.dense and may_overlap(target, source):
-            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor "
-                               "refer to a single memory location. Please clone() the tensor before performing the "
-                               "operation.")
+        t, s = target._meta, source._meta
+        if source._storage is not target._storage or not (t.layout.dense and s.layout.dense and t.nbytes and s.nbytes):
+            continue
+        if target._offset == source._offset and t.nbytes == s.nbytes:
+            if t.layout.stride == s.layout.stride:
+                continue
+        elif not (target._offset < source._offset + s.nbytes and source._offset < target._offset + t.nbytes):
+            continue
+        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                           "single memory location. Please clone() the tensor before performing the operation.")

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor import Tensor
 from . import boundary
-from .arguments import conversion, left_out
+from .arguments import conversion, left_out, missing
 from .mode import through_modes
 from .operator import FUNCTIONAL, REQUIRED, Handle, Operator, Parameter
 from .state import state
@@ -35,11 +35,12 @@ class Function(Operator):
 
     writes: it changes `self`. is_view: the result shares memory with `self`. public: it has a function of its name.
     differentiable: autograd hears of its calls. factory: not differentiable, and takes requires_grad=.
+    numbers: Tensor parameters for which a Python number will do.
     """
 
     def __init__(self, body: Callable[..., Any], *schemas: str, public: bool = True, method: bool = True,
-                 differentiable: bool = True, factory: bool = False):
-        super().__init__(*schemas, in_place=False, out=False, method=method)
+                 differentiable: bool = True, factory: bool = False, numbers: Sequence[str] = ()):
+        super().__init__(*schemas, in_place=False, out=False, method=method, numbers=numbers)
         self.module, self.public, self.factory = body.__module__, public, factory
         self.writes = self.schemas[0].is_inplace
         self.is_view = not self.writes and any(r.type.alias_info is not None for s in self.schemas for r in s.returns)
@@ -84,7 +85,7 @@ class Function(Operator):
         return result
 
 
-def function(*schemas: str, **options: bool) -> Callable[[Callable[..., Any]], Function]:
+def function(*schemas: str, **options: Any) -> Callable[[Callable[..., Any]], Function]:
     """Decorator: make the body an operator. See Function for the options; method: it is also Tensor.X."""
     return lambda body: Function(body, *schemas, **options)
 
@@ -106,10 +107,15 @@ def composite(public: bool = True, method: bool = True,
 def _parameter(p: Parameter, taken: Any) -> Parameter:
     """`p` without alias marks and list sizes in its types, and with the body's default where overloads differ."""
     types = frozenset(re.sub(r"\(.*?\)|(?<=\[)\d+(?=\])", "", t).replace("SymInt", "int") for t in p.types)
+    if any(re.search(r"\[\d+\]", t) for t in p.types):  # int[2] takes one int for all
+        types |= {"int"}
+    if p.takes_number:
+        types |= {"Scalar"}
     default = p.default
     if default is REQUIRED and p.name in taken and taken[p.name].default is not inspect.Parameter.empty:
         default = taken[p.name].default
-        types |= {"None"} if default is None else set()
+    if default is None:
+        types |= {"None"}
     return Parameter(p.name, types, p.kwarg_only, default)
 
 
@@ -140,14 +146,14 @@ def _bind(op: Function, method: bool) -> Callable[..., Any]:
     last = positional[-1] if positional else None
     varargs = last if last is not None and last.types == {"int[]"} and (method or not op.parameters[0].is_operand) else None
     space: dict[str, Any] = {"state": state, "call": op.call, "body": op.body, "boundary": boundary, "op": op,
-                             "FUNCTIONAL": FUNCTIONAL, "Tensor": Tensor, "left_out": left_out}
+                             "FUNCTIONAL": FUNCTIONAL, "Tensor": Tensor, "left_out": left_out, "missing": missing}
     signature, keywords, lines = [], [], []
     for i, p in enumerate(op.parameters):
         name, position = name_of[p.name], None if p.kwarg_only else i + (0 if method else 1)
         if p is varargs:
             signature.append(f"*{name}_")
             keywords.insert(0, f"{name}=None")
-            lines.append(f"if {name} is None: {name} = {name}_")
+            lines.append(f"if {name} is None: {name} = {name}_ or missing({op.name!r}, {name!r})")
         else:
             (keywords if p.kwarg_only else signature).append(name if p.default is REQUIRED else f"{name}={p.default!r}")
         if i not in op.taken:

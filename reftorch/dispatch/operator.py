@@ -78,12 +78,18 @@ class Formula:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of the Python binding. types: the schema types it may have over all overloads."""
+    """One parameter of the Python binding.
+
+    types: the schema types it may have over all overloads. takes_number: whether a Python number may be given.
+    scalar_first: whether the first overload has a Scalar there.
+    """
 
     name: str
     types: frozenset[str]
     kwarg_only: bool
     default: Any
+    takes_number: bool = False
+    scalar_first: bool = False
 
     @property
     def is_operand(self) -> bool:
@@ -92,6 +98,11 @@ class Parameter:
     @property
     def is_number(self) -> bool:
         return not self.is_operand and "Scalar" in self.types
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is an operand that is a Scalar in the first overload, and so mostly a number: clamp's bounds."""
+        return self.is_operand and self.scalar_first
 
 
 REQUIRED = inspect.Parameter.empty
@@ -121,7 +132,7 @@ class Operator:
         self.has_in_place, self.has_out, self.has_method = in_place, out, method
         self.operators, self.reflected, self.aliases = tuple(operators), reflected, tuple(aliases)
         self.numbers = frozenset(numbers)
-        self.parameters = _merge_parameters(self.schemas)
+        self.parameters = _merge_parameters(self.schemas, numbers)
         self.module: str = sys._getframe(2).f_globals["__name__"]
         self.formulas: list[Formula] = []
         self.derivative_of: dict[str, Callable[..., Any]] = {}
@@ -174,9 +185,6 @@ class Operator:
         """Run the operator on `args`, one for each parameter in order."""
         raise NotImplementedError
 
-    def takes_number(self, p: Parameter) -> bool:
-        return "Scalar" in p.types or p.name in self.numbers
-
     @property
     def doc(self) -> str:
         """The contract: the docstring of the operator's file."""
@@ -189,7 +197,7 @@ class Operator:
         return f"<operator {self.name}>"
 
 
-def _merge_parameters(schemas: Sequence[FunctionSchema]) -> tuple[Parameter, ...]:
+def _merge_parameters(schemas: Sequence[FunctionSchema], numbers: Sequence[str]) -> tuple[Parameter, ...]:
     """One list of parameters for all overloads: types are united; what an overload lacks is optional."""
     merged: dict[str, Parameter] = {}
     longest = max(schemas, key=lambda s: len(s.arguments))
@@ -203,7 +211,10 @@ def _merge_parameters(schemas: Sequence[FunctionSchema]) -> tuple[Parameter, ...
                         types.add("None")
         lacking = any(argument.name not in [a.name for a in schema.arguments] for schema in schemas)
         default = argument.default_value if argument.has_default else None if lacking else REQUIRED
-        merged[argument.name] = Parameter(argument.name, frozenset(types), argument.kwarg_only, default)
+        merged[argument.name] = Parameter(argument.name, frozenset(types), argument.kwarg_only, default,
+                                          "Scalar" in types or argument.name in numbers,
+                                          any(a.name == argument.name and a.type.base == "Scalar"
+                                              for a in schemas[0].arguments))
     return tuple(merged.values())
 
 

@@ -6,7 +6,6 @@ as a plan; later calls take the plan and launch.
 """
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,22 +20,12 @@ from ..core.meta import Meta
 from ..core.pointwise_layout import pointwise_output_strides, preserve_format
 from ..core.promotion import can_cast, common_type
 from ..core.spec import on_version_change
-from ..core.storage import Storage
 from ..core.tensor import Tensor
 from . import boundary
-from .cast import (
-    clone_of,
-    compute_type,
-    converted,
-    copy_into,
-    may_overlap,
-    number_in,
-    read_only_overlap,
-    scalar_tensor,
-    writable,
-)
+from .cast import clone_of, compute_type, copy_into, may_overlap, read_only_overlap, writable
 from .mode import through_modes
 from .operator import FUNCTIONAL, INPLACE, OUT, Formula, Handle, Operator
+from .plan import Recipe, number_as_tensor, operand_converter, tensor_converter
 from .scalar import number_converter
 from .state import state
 from .view import refuse_inference_tensor
@@ -56,7 +45,7 @@ class Pointwise(Operator):
     kernel: the kernel's name in PyTorch's error texts, or a function of the arguments by name that gives it.
     types: the dtypes it computes on. int_to_float: whether integers and bool become the default dtype first, or a
     function of the arguments by name. result: the output dtype as a function of the computing dtype.
-    conditions: bool operands, which take no part in promotion; apart: others that take none.
+    conditions: bool operands, which take no part in promotion; apart: operands of which numbers take none.
     opmath: operands that a Python number or 0-dim CPU tensor enters unrounded, in the compute type.
     scalars: operands for which a number is a Scalar, which must fit, rather than a 0-dim tensor, which may wrap.
     """
@@ -67,12 +56,17 @@ class Pointwise(Operator):
                  scalars: Sequence[str] = (), **forms: Any):
         super().__init__(*schemas, **forms)
         self.kernel, self.types, self.int_to_float, self.result = kernel, tuple(types), int_to_float, result
-        self.conditions, self.apart, self.opmath, self.scalars = conditions, (*conditions, *apart), opmath, scalars
+        self.conditions, self.apart, self.opmath, self.scalars = conditions, apart, opmath, scalars
+        self.last_checks: list[Callable[..., None]] = []
         self.target_checks: list[Callable[..., None]] = []
         self.guards: list[Callable[..., Callable[..., None] | None]] = []
         self.number_indices = [i for i, p in enumerate(self.parameters) if p.is_number]
+        # What is known of earlier calls, by `key`; plans_out by key and the target's Meta. plain_plans are of calls
+        # with all numbers and options at their defaults, and by operands only.
         self.plans: dict[tuple[Any, ...], Run] = {}
-        self.plans_into: dict[tuple[Any, ...], Callable[..., None]] = {}
+        self.plain_plans: dict[tuple[Any, ...], Run] = {}
+        self.plans_in_place: dict[tuple[Any, ...], Callable[..., None]] = {}
+        self.plans_out: dict[tuple[Any, ...], Callable[..., None]] = {}
         self.self_index = next(i for i, p in enumerate(self.parameters) if p.name == "self")
         on_version_change(self.forget)
         dtypes.on_default_change(self.forget)
@@ -80,10 +74,15 @@ class Pointwise(Operator):
         bind(self)
 
     def forget(self) -> None:
-        self.plans.clear()
-        self.plans_into.clear()
+        for plans in (self.plans, self.plain_plans, self.plans_in_place, self.plans_out):
+            plans.clear()
 
     # ---- what an operator's file adds to an Operator's ----
+    def check_last(self, function: Callable[..., None]) -> Callable[..., None]:
+        """Decorator: an error clause like those of `check`, that shapes, promotion and casts take precedence over."""
+        self.last_checks.append(function)
+        return function
+
     def check_target(self, function: Callable[..., None]) -> Callable[..., None]:
         """Decorator: an error clause about what is written to: function(target, result, in_place, **args), where
         `result` is the dtype of the functional result."""
@@ -100,32 +99,46 @@ class Pointwise(Operator):
     def computes_in(self, args: dict[str, Any]) -> dtype:
         """The dtype that the operands are converted to."""
         to_float = self.int_to_float if isinstance(self.int_to_float, bool) else self.int_to_float(**args)
-        return common_type([v for k, v in self.operands(args).items() if k not in self.apart], to_float)
+        return common_type([v for k, v in self.operands(args).items() if k not in self.conditions
+                            and (k not in self.apart or isinstance(v, Tensor))], to_float)
 
     def operands(self, args: dict[str, Any]) -> dict[str, Any]:
         return {p.name: args[p.name] for p in self.parameters if p.is_operand and args[p.name] is not None}
 
     def meta(self, /, **args: Any) -> Meta:
         """dtype, device, sizes and strides of the result of a functional call, or the error it raises."""
+        self._check(args)
+        return self._meta(args)
+
+    def _check(self, args: dict[str, Any]) -> None:
         _check_types(self, args)
         for check in self.checks:
             check(**args)
-        common = self.computes_in(args)
+
+    def _meta(self, args: dict[str, Any]) -> Meta:
         operands = self.operands(args)
         where = _common_device(self.name, [v for v in operands.values() if isinstance(v, Tensor)])
         shape = broadcast_shapes(*(v.shape for v in operands.values() if isinstance(v, Tensor)))
+        common = self.computes_in(args)
         geometry = [_promoted_geometry(v, dtypes.bool_ if k in self.conditions else common)
-                    for k, v in operands.items()]
+                    for k, v in operands.items() if isinstance(v, Tensor) or k not in self.scalars]
         layout = Layout.of(shape, pointwise_output_strides(geometry))
         return Meta.of(self.result(common), where, layout)
 
     def refuse_dtype(self, args: dict[str, Any], common: dtype) -> None:
-        """Raises NotImplementedError, as PyTorch's kernels do, if nothing computes on `common`."""
+        """Raises NotImplementedError, as PyTorch's kernels do, if nothing computes on `common`.
+
+        The last checks come first.
+        """
+        for check in self.last_checks:
+            check(**args)
         if common.name not in self.types or not any(self._fitting(args, common)):
             kernel = self.kernel if isinstance(self.kernel, str) else self.kernel(**args)
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{common.scalar_type}'")
 
     # ---- calls ----
+    key: Callable[..., tuple[Any, ...]]  # key(*args): what plans depend on, each tensor's Meta and each number's type
+
     def call(self, args: tuple[Any, ...], out: Tensor | None = None, form: str = FUNCTIONAL) -> Tensor:
         if not _PLAIN.issuperset(map(type, args)) or self.number_indices and any(
                 [isinstance(args[i], Tensor) for i in self.number_indices]):
@@ -136,8 +149,7 @@ class Pointwise(Operator):
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {_type_name(out)}")
         if state.modes:
             return through_modes(Handle(self, form), args, {} if out is None else {"out": out})
-        key = tuple([a._meta if isinstance(a, Tensor) else a if a is None or isinstance(a, str) else a.__class__
-                     for a in args])
+        key = self.key(*args)
         tracked = state.grad_enabled and any(
             a._autograd is not None for a in args if isinstance(a, Tensor)) and not state.inference
         if form is FUNCTIONAL:
@@ -169,12 +181,15 @@ class Pointwise(Operator):
 
     def _write(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any, form: str) -> None:
         """Compute into `target`, after the checks that PyTorch makes of a written-to tensor."""
-        into = self.plans_into.get((key, target._meta, form)) if isinstance(target, Tensor) else None
+        sources = [a for a in args if isinstance(a, Tensor) and a is not target and isinstance(target, Tensor)
+                   and a._storage is target._storage]
+        if sources:  # before shapes, as TensorIterator does
+            read_only_overlap(target, sources)
+        plans, full = (self.plans_in_place, key) if form is INPLACE else (self.plans_out, (*key, target._meta))
+        into = plans.get(full) if isinstance(target, Tensor) else None
         if into is None:
             into = self._plan_into(args, key, target, form)
-        sources = [a for a in args if isinstance(a, Tensor) and a is not target and a._storage is target._storage]
         if sources:
-            read_only_overlap(target, sources)
             args = tuple(clone_of(a) if isinstance(a, Tensor) and may_overlap(target, a) else a for a in args)
         into(target, *args)
 
@@ -188,25 +203,23 @@ class Pointwise(Operator):
     def _plan(self, args: tuple[Any, ...], key: tuple[Any, ...]) -> Run:
         bound = self.bound(args)
         meta = self.meta(**bound)
-        launch = self._prepare(bound, meta)
-        where, nbytes = meta.device, meta.nbytes
-
-        def run(*args: Any) -> Tensor:
-            storage = Storage(where, nbytes)
-            launch(storage.ptr, args)
-            return Tensor(storage, meta)
-
-        direct = self._direct(bound, meta, launch)
-        if len(self.plans) > 4096:
-            self.plans.clear()
-        self.plans[key] = direct or run
-        return direct or run
+        recipe = self._recipe(bound, meta)
+        run = _remember(self.plans, key, recipe.run(meta))
+        options = {p.name: p.default for p in self.parameters if not p.is_operand}
+        if key == self.key(*[options.get(k, v) for k, v in bound.items()]):
+            operands = [i for i, p in enumerate(self.parameters) if p.is_operand]
+            _remember(self.plain_plans, tuple(key[i] for i in operands), recipe.run(meta, options) if options else run)
+        return run
 
     def _plan_into(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any,
                    form: str) -> Callable[..., None]:
         bound = self.bound(args)
-        meta = self.meta(**bound)
+        self._check(bound)
+        writable(target)
+        meta = self._meta(bound)
         size = meta.layout.size
+        if form is INPLACE and target.shape != size:
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(size)}")
         for check in self.target_checks:
             check(target, meta.dtype, form is INPLACE, **bound)
         if not can_cast(meta.dtype, target.dtype):
@@ -216,81 +229,64 @@ class Pointwise(Operator):
             raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                f"{meta.device} and {target.device}!")
         if target.shape != size:
-            if form is INPLACE:
-                raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-                                   f"{list(size)}")
             resize_output(target, size, meta.layout.stride)
-        writable(target)
-        meta_of_target = target._meta
         if meta.dtype is target.dtype:
-            launch = self._prepare(bound, meta_of_target)
-
-            def into(target: Tensor, *args: Any) -> None:
-                launch(target._storage.ptr + target._offset, args)
+            into = self._recipe(bound, target._meta).into()
         else:
-            run = self._plan(args, key)
+            run = self._recipe(bound, meta).run(meta)
 
             def into(target: Tensor, *args: Any) -> None:
                 copy_into(target, run(*args))
-        if len(self.plans_into) > 4096:
-            self.plans_into.clear()
-        self.plans_into[key, meta_of_target, form] = into
-        return into
+        if form is INPLACE:
+            return _remember(self.plans_in_place, key, into)
+        return _remember(self.plans_out, (*key, target._meta), into)
+
+    def _recipe(self, args: dict[str, Any], meta: Meta) -> Recipe:
+        """How to convert the arguments and run the kernel. `meta`: of what is written to."""
+        common = self.computes_in(args)
+        self.refuse_dtype(args, common)
+        operands, where, size = self.operands(args), meta.device, meta.layout.size
+        formula, compute = self.select(args, common, where), compute_type(common)
+        last_tensor = max((i for i, n in enumerate(formula.parameters) if isinstance(args[n], Tensor)), default=-1)
+        recipe = Recipe([p.name for p in self.parameters])
+        in_types, compute_types, scalar_types, strides = [], [], [], [meta.layout.stride]
+        for position, name in enumerate(formula.parameters):
+            value = args[name]
+            if name not in operands:  # a Number parameter: alpha, value
+                recipe.number(name, number_converter(common if formula.rounds_inside else compute, common))
+                scalar_types.append(compute.name)
+                continue
+            is_tensor = isinstance(value, Tensor)
+            kept = name in self.opmath and (not is_tensor or name not in self.scalars and not value.ndim
+                                            and value.device.type == "cpu" and meta.layout.ndim)
+            to = dtypes.bool_ if name in self.conditions else compute if kept else common
+            if not is_tensor and position > last_tensor:
+                recipe.number(name, (number_converter(to, common) if name in self.scalars else operand_converter(to)))
+                scalar_types.append(compute_type(to).name)
+                continue
+            layout = value._meta.layout if is_tensor else Layout.of(())
+            if not is_tensor:
+                recipe.tensor(name, number_as_tensor(to, where, number_converter(to, common) if name in self.scalars else
+                                                     None))
+            elif value.dtype is to and value.device is where:
+                recipe.tensor(name)
+            else:
+                recipe.tensor(name, tensor_converter(to, where))
+                layout = Layout.of(layout.size, preserve_format(layout.size, layout.stride))
+            in_types.append(to.name)
+            compute_types.append(compute_type(to).name)
+            strides.append(expand_strides(layout, size))
+        if meta.layout.numel:
+            for make in self.guards:
+                if (refuse := make(common, where, **args)) is not None:
+                    recipe.guard(refuse)
+            recipe.kernel = where.backend.pointwise(formula.function, in_types, meta.dtype.name, compute_types,
+                                                    scalar_types, size, strides)
+        return recipe
 
     def _prepare(self, args: dict[str, Any], meta: Meta) -> Callable[[int, tuple[Any, ...]], None]:
         """A function launch(out_ptr, args) that converts the arguments and runs the kernel."""
-        common = self.computes_in(args)
-        self.refuse_dtype(args, common)
-        operands, where = self.operands(args), meta.device
-        formula = self.select(args, common, where)
-        index = {p.name: i for i, p in enumerate(self.parameters)}
-        names = formula.parameters
-        last_tensor = max((i for i, n in enumerate(names) if isinstance(args[n], Tensor)), default=-1)
-        guards = [g for g in (make(common, where, **args) for make in self.guards) if g is not None]
-        inputs: list[Callable[[tuple[Any, ...]], Tensor]] = []
-        scalars: list[Callable[[tuple[Any, ...]], Any]] = []
-        in_types, compute_types, scalar_types, strides = [], [], [], [meta.layout.stride]
-        size = meta.layout.size
-        compute = compute_type(common)
-        for position, name in enumerate(names):
-            value, i = args[name], index[name]
-            if name not in operands:  # a Number parameter: alpha, value
-                to = common if formula.rounds_inside else compute
-                scalars.append(_number_parameter(i, to, common))
-                scalar_types.append(compute.name)
-                continue
-            kept = name in self.opmath and (not isinstance(value, Tensor) or name not in self.scalars and not value.ndim
-                                            and value.device.type == "cpu" and meta.layout.ndim)
-            to = dtypes.bool_ if name in self.conditions else compute if kept else common
-            if not isinstance(value, Tensor) and position > last_tensor:
-                scalars.append(_number_parameter(i, to, common) if name in self.scalars else _number_operand(i, to))
-                scalar_types.append(compute_type(to).name)
-                continue
-            inputs.append(_tensor_operand(i, to, where) if isinstance(value, Tensor) else _filled_operand(i, to, where))
-            in_types.append(to.name)
-            compute_types.append(compute_type(to).name)
-            layout = Layout.of(()) if not isinstance(value, Tensor) else value._meta.layout
-            if isinstance(value, Tensor) and (value.dtype is not to or value.device is not where):
-                layout = Layout.of(layout.size, preserve_format(layout.size, layout.stride))
-            strides.append(expand_strides(layout, size))
-        if not meta.layout.numel:
-            def nothing(ptr: int, args: tuple[Any, ...]) -> None:
-                for convert in scalars:
-                    convert(args)  # a bad number is an error for an empty tensor too
-            nothing.kernel = None  # type: ignore[attr-defined]
-            return nothing
-        kernel = where.backend.pointwise(formula.function, in_types, meta.dtype.name, compute_types, scalar_types, size,
-                                         strides)
-
-        def launch(ptr: int, args: tuple[Any, ...]) -> None:
-            for refuse in guards:
-                refuse(*args)
-            tensors = [take(args) for take in inputs]
-            kernel(ptr, *[t._storage.ptr + t._offset for t in tensors], *[convert(args) for convert in scalars])
-
-        plain_order = [n for n in names if n in operands] == list(operands)
-        launch.kernel = None if guards or not plain_order else kernel  # type: ignore[attr-defined]
-        return launch
+        return self._recipe(args, meta).launch()
 
     def _fitting(self, args: dict[str, Any], common: dtype) -> Iterator[Formula]:
         given = [*self.operands(args), *(p.name for p in self.parameters if p.is_number)]
@@ -306,32 +302,15 @@ class Pointwise(Operator):
             raise NotImplementedError(f"{self.name}: no formula is specified for {common} on {where.type}")
         return legal[0]
 
-    def _direct(self, args: dict[str, Any], meta: Meta, launch: Any) -> Run | None:
-        """The plan for calls that need no conversion at all, without loops: these are the ones worth the trouble."""
-        common, operands = self.computes_in(args), self.operands(args)
-        numbers = [p for p in self.parameters if p.is_number]
-        if launch.kernel is None or len(operands) != sum(p.is_operand for p in self.parameters) or not all(
-                isinstance(v, Tensor) and v.dtype is (dtypes.bool_ if k in self.conditions else common)
-                and v.device is meta.device for k, v in operands.items()):
-            return None
-        to = common if self.select(args, common, meta.device).rounds_inside else compute_type(common)
-        values = [f"{p.name}._storage.ptr + {p.name}._offset" for p in self.parameters if p.is_operand]
-        values += [f"convert({p.name})" for p in numbers]
-        source = _DIRECT.format(parameters=", ".join(p.name for p in self.parameters), values=", ".join(values))
-        space = {"Storage": Storage, "Tensor": Tensor, "where": meta.device, "nbytes": meta.nbytes, "meta": meta,
-                 "kernel": launch.kernel, "convert": number_converter(to, common)}
-        exec(_compiled(source), space)
-        return space["run"]  # type: ignore[return-value]
-
 
 _PLAIN = {Tensor, bool, int, float, complex, str, type(None)}
-_compiled = functools.cache(lambda source: compile(source, "<direct plan>", "exec"))
-_DIRECT = """
-def run({parameters}):
-    storage = Storage(where, nbytes)
-    kernel(storage.ptr, {values})
-    return Tensor(storage, meta)
-"""
+
+
+def _remember(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], plan: Any) -> Any:
+    if len(plans) > 4096:
+        plans.clear()
+    plans[key] = plan
+    return plan
 
 
 def exact_out(target: Tensor, result: dtype, in_place: bool, **args: Any) -> None:
@@ -379,23 +358,6 @@ def _common_device(name: str, tensors: Sequence[Tensor]) -> device:
     return where
 
 
-def _tensor_operand(i: int, to: dtype, where: device) -> Callable[[tuple[Any, ...]], Tensor]:
-    return lambda args: converted(args[i], to, where)
-
-
-def _filled_operand(i: int, to: dtype, where: device) -> Callable[[tuple[Any, ...]], Tensor]:
-    return lambda args: scalar_tensor(args[i], to, where)
-
-
-def _number_operand(i: int, to: dtype) -> Callable[[tuple[Any, ...]], Any]:
-    return lambda args: number_in(args[i], to)
-
-
-def _number_parameter(i: int, to: dtype, common: dtype) -> Callable[[tuple[Any, ...]], Any]:
-    convert = number_converter(to, common)
-    return lambda args: convert(args[i])
-
-
 def _type_name(value: Any) -> str:
     return "Tensor" if isinstance(value, Tensor) else type(value).__name__
 
@@ -410,7 +372,7 @@ def _check_types(op: Operator, args: dict[str, Any]) -> None:
         if isinstance(value, Tensor) and ("Tensor" in p.types or p.is_number and not value.ndim
                                           and value._autograd is None):
             continue
-        if isinstance(value, (bool, int, float, complex, np.generic)) and op.takes_number(p):
+        if isinstance(value, (bool, int, float, complex, np.generic)) and p.takes_number:
             continue
         if isinstance(value, str) and "str" in p.types:
             continue

@@ -16,6 +16,9 @@ from ..core.tensor import Tensor
 C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
             "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool"}
+# The names in some other error texts, which come from the compiler.
+TYPE_NAMES = C_NAMES | {"uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int",
+                        "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
 _LARGEST = {"float32": float(np.finfo(np.float32).max), "float16": 65504.0,
             "bfloat16": float(np.uint32(0x7F7F0000).view(np.float32))}
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.dtype import FLOATING, get_default_dtype
+from ..core.promotion import promote_types
 from ..core.tensor import Tensor
 from ..dispatch.arguments import tensor
+from ..dispatch.cast import converted
 from ..dispatch.function import composite, function
 
 
@@ -16,15 +18,15 @@ from ..dispatch.function import composite, function
 def equal(self, other):
     """Whether both have the same size and equal elements (so NaN is unequal to itself).
 
-    Raises RuntimeError for different dtypes or devices.
+    Different dtypes are compared in their common one. Raises RuntimeError for different devices.
     """
     if self.device is not other.device:
         raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                            f"{self.device} and {other.device}!")
-    if self.dtype is not other.dtype:
-        raise RuntimeError(f"Expected object of data type {self.dtype} but got data type {other.dtype} for argument "
-                           "#2 'other' in call to equal")
-    return self.shape == other.shape and bool(np.array_equal(self._values(), other._values()))
+    if self.shape != other.shape:
+        return False
+    common = promote_types(self.dtype, other.dtype)
+    return bool(np.array_equal(converted(self, common)._values(), converted(other, common)._values()))
 
 
 @composite()

@@ -5,7 +5,7 @@ to do. Source: ATen/native/ComplexHelper.h, UnaryOps.cpp.
 """
 from __future__ import annotations
 
-from ..core.dtype import float32, float64
+from ..core.dtype import float16, float32, float64
 from ..core.tensor import Tensor
 from ..dispatch.cast import clone_of
 from ..dispatch.function import composite, function
@@ -30,7 +30,7 @@ view_as_real.derivatives(self=lambda grad: view_as_complex(grad.contiguous()))
 def view_as_complex(self):
     """A complex view of real and imaginary parts in a last dimension of 2. Raises RuntimeError where there is none."""
     layout = self._meta.layout
-    if self.dtype not in (float32, float64):
+    if self.dtype not in (float16, float32, float64):
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of "
                            f"scalar type: {self.dtype.scalar_type}")
     if not layout.ndim:
@@ -43,6 +43,8 @@ def view_as_complex(self):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
     if self.storage_offset() % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    if self.dtype is float16:
+        raise NotImplementedError("reftorch does not cover torch.complex32")
     return alias(self, layout.size[:-1], [s // 2 for s in layout.stride[:-1]], as_dtype=self.dtype.to_complex(),
                  replay=lambda base: view_as_complex(base))
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..core import dtype as dtypes
 from ..core.device import as_device, device
 from ..core.dtype import dtype
-from ..core.layout import Layout
+from ..core.layout import Layout, broadcast_shapes
 from ..core.meta import Meta
 from ..core.options import contiguous_format, memory_format, preserve_format
 from ..core.tensor import Tensor, empty_strided
@@ -136,28 +136,22 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return convert(self, other.dtype, other.device)
 
 
-@function("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", public=False)
+@function("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", public=False, numbers=("src",))
 def copy_(self, src):
-    """Write `src`, broadcast, converted and moved, over `self`.
+    """Write `src`, a tensor or a number, broadcast, converted and moved, over `self`.
 
     Raises RuntimeError if `src` does not broadcast to the shape of `self`, or where the two overlap in memory.
     """
-    size = self.shape
-    if src.shape != size:
-        _check_broadcast(src, size)
+    if not isinstance(src, Tensor):
+        return fill(self, src)
+    if src._storage is self._storage and src._offset == self._offset and src._meta is self._meta:
+        return
     writable(self)
-    if src._storage is self._storage and src is not self:
+    if src._storage is self._storage:
         read_only_overlap(self, (src,))
+    if src.shape != self.shape and (common := broadcast_shapes(self.shape, src.shape)) != self.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
     copy_into(self, src)
-
-
-def _check_broadcast(src: Tensor, size: tuple[int, ...]) -> None:
-    if src.ndim > len(size):
-        raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(src.shape)}")
-    for d in range(1, src.ndim + 1):
-        if src.shape[-d] not in (1, size[-d]):
-            raise RuntimeError(f"The size of tensor a ({size[-d]}) must match the size of tensor b ({src.shape[-d]}) at "
-                               f"non-singleton dimension {len(size) - d}")
 
 
 copy_.derivatives(self=lambda grad: zeros_like(grad), src=lambda grad: grad)
@@ -175,6 +169,7 @@ def fill_(self, value):
         if value.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value.ndim} dimensions.")
+        writable(self)
         copy_into(self, value)
     else:
         fill(self, value)
@@ -203,7 +198,7 @@ def resize_(self, size):
     if self._autograd is not None:
         raise RuntimeError("cannot resize variables that require grad")
     if min(size, default=0) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+        raise RuntimeError("numel: integer multiplication overflow")
     layout = Layout.of(size)
     needed = self._offset + layout.numel * self.itemsize
     if layout.numel and needed > self._storage.nbytes:

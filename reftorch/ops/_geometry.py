@@ -5,6 +5,7 @@ Source: ATen/InferSize.h (infer_size), ATen/TensorUtils.cpp (computeStride_impl)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..core.layout import Layout
 from ..core.tensor import wrap_dim
@@ -35,17 +36,18 @@ def infer_size(shape: Shape, numel: int) -> tuple[int, ...]:
     raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
 
 
-def view_strides(layout: Layout, size: Shape) -> tuple[int, ...] | None:
+@lru_cache(4096)
+def view_strides(layout: Layout, size: tuple[int, ...]) -> tuple[int, ...] | None:
     """Strides with which the same memory reads as `size`, row-major order kept; None if no strides do that.
 
     Dimensions that follow each other without a gap form a run; every new dimension must lie within one run.
     """
-    if layout.contiguous and layout.numel:
-        return Layout.of(size).stride
+    if not layout.ndim:
+        return (1,) * len(size)
     if layout.numel == 0:
         return layout.stride if tuple(size) == layout.size else Layout.of(size).stride
     stride = [0] * len(size)
-    view_d, run, step = len(size) - 1, 1, layout.stride[-1] if layout.ndim else 1
+    view_d, run, step = len(size) - 1, 1, layout.stride[-1]
     viewed = 1
     for d in range(layout.ndim - 1, -1, -1):
         run *= layout.size[d]
@@ -64,7 +66,9 @@ def view_strides(layout: Layout, size: Shape) -> tuple[int, ...] | None:
 def expanded(layout: Layout, size: Shape) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Sizes and strides of expand(size), -1 keeping a size. Raises RuntimeError with PyTorch's texts."""
     new = len(size) - layout.ndim
-    if not layout.ndim and min(size, default=0) >= 0:
+    if not layout.ndim:
+        if min(size, default=0) < 0:
+            raise RuntimeError("numel: integer multiplication overflow")
         return tuple(size), (0,) * len(size)
     sizes: list[int] = []
     strides: list[int] = []

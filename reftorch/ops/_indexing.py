@@ -54,10 +54,10 @@ def _walk(self: Tensor, key: Any) -> Tensor:
 
 
 def _select(x: Tensor, dim: int, index: int) -> Tensor:
-    if not x.ndim:
+    if not x.ndim and index == 0:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                          "convert a 0-dim tensor to a number")
-    n = x.shape[dim]
+    n = x.shape[dim] if x.ndim else 0
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
     return x.select(dim, index)
@@ -124,7 +124,8 @@ def _set_item(self: Tensor, key: Any, value: Any) -> None:
         target.fill_(value)
     else:  # leading dimensions of size 1 are dropped, as NumPy does
         kept = next((d for d, n in enumerate(value.shape) if n != 1), value.ndim)
-        target.copy_(value.view(value.shape[kept:]).expand(target.shape))
+        value = value.view(value.shape[kept:])
+        target.copy_(value if value.shape == target.shape else value.expand(target.shape))
 
 
 Tensor.__getitem__ = _item  # type: ignore[attr-defined]

@@ -7,24 +7,21 @@ Source of shapes and dtypes: ATen/native/ReduceOps.cpp, ATen/ExpandUtils.h (sum_
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from ..core import dtype as dtypes
-from ..core.dtype import FLOATING, dtype
+from ..core.dtype import FLOATING
 from ..core.layout import Layout
+from ..core.meta import Meta
 from ..core.tensor import Tensor, empty_strided
 from ..dispatch.arguments import integers
-from ..dispatch.cast import compute_type, contiguous, converted
+from ..dispatch.cast import clone_of, compute_type, contiguous, converted, copy_into
 from ..dispatch.function import composite, function
 from ._geometry import wrap_dims
 from ._view_gradients import zeros_of
 from ._views import view as view_op
-
-
-def _add(a, b):
-    """a + b"""
-    return a + b
 
 
 @function("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -34,65 +31,63 @@ def sum_(self, dim=None, keepdim=False, dtype=None):
 
     Raises IndexError for a dimension out of range, RuntimeError for one named twice.
     """
-    dims = range(self.ndim) if not isinstance(dim, int) and not dim else wrap_dims(
-        dim if isinstance(dim, tuple) else (dim,), self.ndim)
-    result_type = dtype or (self.dtype if self.dtype.category >= FLOATING else dtypes.int64)
-    size = self.shape
+    dims, size = _dims(dim, self.ndim), self.shape
     kept = [d for d in range(self.ndim) if d not in dims]
-    out = [size[d] for d in kept]
-    total = _tree_sum(converted(self, compute_type(result_type)), kept, dims)
-    total = converted(total, result_type)
-    if keepdim:
-        out = [1 if d in dims else n for d, n in enumerate(size)]
-    return Tensor(total._storage, total._meta.of(result_type, self.device, Layout.of(out)))
+    result_type = dtype or (self.dtype if self.dtype.category >= FLOATING else dtypes.int64)
+    total = converted(_pairwise(converted(self, compute_type(result_type)), kept, dims), result_type)
+    out = [1 if d in dims else n for d, n in enumerate(size)] if keepdim else [size[d] for d in kept]
+    return _geometry(total, out)
 
 
-def _tree_sum(x: Tensor, kept: list[int], dims: Any) -> Tensor:
-    """A contiguous tensor of the kept dimensions. Rows of (kept, reduced) are halved until they have one element."""
-    order = [*kept, *dims]
-    layout = x._meta.layout
-    moved = x._meta.of(x.dtype, x.device, Layout.of([layout.size[d] for d in order], [layout.stride[d] for d in order]))
-    n = prod(layout.size[d] for d in dims)
-    rows = prod(layout.size[d] for d in kept)
+def _dims(dim: Any, ndim: int) -> Sequence[int]:
+    if dim is None or dim == ():
+        return range(ndim)
+    dims = wrap_dims(dim if isinstance(dim, tuple) else (dim,), ndim)
+    return dims if ndim else ()
+
+
+def _geometry(x: Tensor, size: Sequence[int], stride: Sequence[int] | None = None, offset: int = 0) -> Tensor:
+    """The memory of `x` with other sizes and strides, `offset` elements further; nothing for autograd to see."""
+    meta = Meta.of(x.dtype, x.device, Layout.of(size, stride))
+    return Tensor(x._storage, meta, x._offset + offset * x.itemsize)
+
+
+def _add(a, b):
+    """a + b"""
+    return a + b
+
+
+def _pairwise(x: Tensor, kept: Sequence[int], dims: Sequence[int]) -> Tensor:
+    """The sums as rows of one element. Each round halves the rows: columns 0, 2, ... plus columns 1, 3, ..."""
+    size, stride = x.shape, x.stride()
+    n, rows = prod(size[d] for d in dims), prod(size[d] for d in kept)
     if n == 0 or rows == 0:
-        return zeros_of(x, (rows,))
-    source = Tensor(x._storage, moved, x._offset)
-    x = contiguous(source)
-    launch = x.device.backend.pointwise
-    name, width = x.dtype.name, n
+        return zeros_of(x, (rows, 1))
+    order = [*kept, *dims]
+    source = _geometry(x, [size[d] for d in order], [stride[d] for d in order])
+    x = _geometry(contiguous(source), (rows, n))
+    name, pointwise = x.dtype.name, x.device.backend.pointwise
     while n > 1:
-        half = n // 2
-        width_of_next = half + n % 2
-        out = empty_strided(Layout.of((rows, width_of_next)), x.dtype, x.device)
-        add = launch(_add, (name, name), name, (name, name), (), (rows, half), ((width_of_next, 1), (width, 2), (width, 2)))
+        half, rest = divmod(n, 2)
+        out = empty_strided(Layout.of((rows, half + rest)), x.dtype, x.device)
         at = x._storage.ptr + x._offset
-        add(out._storage.ptr, at, at + x.itemsize)
-        if n % 2:
-            _copy_column(x, width, n - 1, out, width_of_next, half, rows)
-        x, n, width = out, width_of_next, width_of_next
-    return x if x is not source else converted(x, x.dtype)
+        pointwise(_add, (name, name), name, (name, name), (), (rows, half), ((half + rest, 1), (n, 2), (n, 2)))(
+            out._storage.ptr, at, at + x.itemsize)
+        if rest:
+            copy_into(_geometry(out, (rows,), (half + rest,), half), _geometry(x, (rows,), (n,), n - 1))
+        x, n = out, half + rest
+    return clone_of(x) if x._storage is source._storage else x
 
 
-def _copy_column(source: Tensor, width: int, at: int, target: Tensor, target_width: int, to: int, rows: int) -> None:
-    from ..dispatch.cast import copy_into
-
-    def column(t: Tensor, width: int, at: int) -> Tensor:
-        meta = t._meta.of(t.dtype, t.device, Layout.of((rows,), (width,)))
-        return Tensor(t._storage, meta, t._offset + at * t.itemsize)
-    copy_into(column(target, target_width, to), column(source, width, at))
-
-
-def _expanded(grad, self_meta, dim, keepdim):
+def _spread(grad, self_meta, dim, keepdim):
     size = self_meta.layout.size
-    if not keepdim and size:
-        dims = range(len(size)) if not isinstance(dim, int) and not dim else wrap_dims(
-            dim if isinstance(dim, tuple) else (dim,), len(size))
-        grad = view_op(grad, [1 if d in dims else n for d, n in enumerate(size)]) if grad.is_contiguous() else \
-            grad.reshape([1 if d in dims else n for d, n in enumerate(size)])
+    if not keepdim and grad.ndim:
+        for d in sorted(_dims(dim, len(size))):
+            grad = grad.unsqueeze(d)
     return grad.expand(size)
 
 
-sum_.derivatives(self=_expanded)
+sum_.derivatives(self=_spread)
 sum_.node_name = lambda self, dim, keepdim, dtype: f"SumBackward{0 if dim is None else 1}"
 
 
@@ -107,9 +102,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     extra = len(own) - len(size)
     if extra < 0 or any(n != m and n != 1 for n, m in zip(size, own[extra:])):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(own)}}}.")
+    if not size:
+        return sum_(self)
     dims = tuple(range(extra)) + tuple(d + extra for d, n in enumerate(size) if n == 1 and own[d + extra] != 1)
     total = sum_(self, dims, True) if dims else self
     return view_op(total, size) if extra else total
-
-
-Dtype = dtype

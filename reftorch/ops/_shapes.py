@@ -11,9 +11,9 @@ from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.options import contiguous_format
 from ..core.tensor import Tensor, wrap_dim
-from ..dispatch.arguments import integers, tensor
+from ..dispatch.arguments import integers, missing, tensor
 from ..dispatch.function import COMPOSITES, composite, function
-from ..dispatch.view import untracked_alias
+from ..dispatch.view import alias, untracked_alias
 from . import _views
 from ._geometry import infer_size, view_strides
 
@@ -28,7 +28,9 @@ def view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None
         dtype = shape[0]
     if dtype is not None:
         return view_dtype(self, dtype)
-    return _views.view(self, integers(shape if size is None else size, "view", "size", 1))
+    if size is None:
+        size = shape or missing("view", "size")
+    return _views.view(self, integers(size, "view", "size", 1))
 
 
 @function("view_dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", public=False, method=False, differentiable=False)
@@ -40,35 +42,44 @@ def view_dtype(self, dtype):
     layout, old, new = self._meta.layout, self.itemsize, dtype.itemsize
     size, stride = list(layout.size), list(layout.stride)
     what = f"to view {self.dtype.scalar_type} as {dtype.scalar_type} (different element sizes)"
-    if old != new:
-        if not size:
-            raise RuntimeError(f"self.dim() cannot be 0 {what}")
-        if stride[-1] != 1:
-            raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {stride[-1]}")
+    if old != new and not size:
+        raise RuntimeError(f"self.dim() cannot be 0 {what}")
+    ratio = max(old, new) // min(old, new)
+    if old < new and size[-1] % ratio:
+        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {what}, but got {size[-1]}")
+    if old < new and self.storage_offset() % ratio:
+        raise RuntimeError(f"self.storage_offset() must be divisible by {ratio} {what}, but got {self.storage_offset()}")
+    if old != new and stride[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {stride[-1]}")
     if old > new:
-        ratio = old // new
         size[-1] *= ratio
-        stride = [s * ratio for s in stride[:-1]] + stride[-1:]
+        stride[:-1] = [s * ratio for s in stride[:-1]]
     elif old < new:
-        ratio = new // old
-        if size[-1] % ratio:
-            raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {what}, but got {size[-1]}")
-        if self.storage_offset() % ratio:
-            raise RuntimeError(f"self.storage_offset() must be divisible by {ratio} {what}, but got "
-                               f"{self.storage_offset()}")
         for d, s in enumerate(stride[:-1]):
             if s % ratio:
                 raise RuntimeError(f"self.stride({d}) must be divisible by {ratio} {what}, but got {s}")
         size[-1] //= ratio
-        stride = [s // ratio for s in stride[:-1]] + stride[-1:]
+        stride[:-1] = [s // ratio for s in stride[:-1]]
     return untracked_alias(self, Meta.of(dtype, self.device, Layout.of(size, stride)))
 
 
 def _reshape(self: Tensor, shape: tuple[int, ...]) -> Tensor:
-    size = infer_size(shape, self.numel())
-    if view_strides(self._meta.layout, size) is not None:
+    size, layout = infer_size(shape, self.numel()), self._meta.layout
+    if layout.contiguous:
         return _views.view(self, size)
+    stride = view_strides(layout, size)
+    if stride is not None:
+        return reshape_alias(self, size, stride)
     return unsafe_view(self.clone(memory_format=contiguous_format), size)
+
+
+@function("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", public=False, method=False)
+def reshape_alias(self, size, stride):
+    """A view of these sizes and strides, which the caller has worked out."""
+    return alias(self, size, stride)
+
+
+reshape_alias.derivatives(self=lambda grad, self_meta: grad.reshape(self_meta.layout.size))
 
 
 @function("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", public=False, method=False)
@@ -89,7 +100,8 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 
 COMPOSITES["reshape"] = reshape
-Tensor.reshape = lambda self, *shape: _reshape(self, integers(shape, "reshape", "shape", 1))  # type: ignore[method-assign]
+Tensor.reshape = lambda self, *shape: _reshape(  # type: ignore[method-assign]
+    self, integers(shape or missing("reshape", "shape"), "reshape", "shape", 1))
 
 
 @composite(public=False)
@@ -147,7 +159,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     n = input.size(dim)
     start = int(start)
     if not -n <= start <= n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start += n if start < 0 else 0
     if start > n - length:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -162,7 +174,9 @@ def _T(self: Tensor) -> Tensor:
 
 @property  # type: ignore[misc]
 def _mT(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged. Raises RuntimeError for fewer than two."""
+    """The last two dimensions exchanged; a 0-dim tensor as it is. Raises RuntimeError for one dimension."""
+    if not self.ndim:
+        return self
     if self.ndim < 2:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
                            f"{self.ndim}-D tensor.")

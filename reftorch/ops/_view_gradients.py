@@ -11,7 +11,7 @@ import numpy as np
 from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.tensor import Tensor, from_host, wrap_dim
-from ..dispatch.cast import clone_of, compute_type, converted, copy_into
+from ..dispatch.cast import compute_type, converted, copy_into
 from ..dispatch.function import function
 from ._geometry import slice_bounds
 
@@ -92,7 +92,7 @@ def as_strided_backward(grad_output, size, stride, offset, input_size, input_str
         return _by_index(grad_output, span, shown, shown_at, own, own_at, (shared, shared_at))
     memory = zeros_of(grad_output, (span,))
     copy_into(_window(memory, shown.size, shown.stride, shown_at), grad_output)
-    return clone_of(_window(memory, own.size, own.stride, own_at))
+    return _window(memory, own.size, own.stride, own_at)
 
 
 def _as_strided_backward_again(grad, size, stride, offset, input_size, input_stride, input_offset, transposed):

@@ -207,7 +207,16 @@ def squeeze(self, dim=None):
     return alias(self, [layout.size[d] for d in kept], [layout.stride[d] for d in kept])
 
 
-squeeze.derivatives(self=lambda grad, self_meta: grad.reshape(self_meta.layout.size))
+def _unsqueeze_back(grad, self_meta, dim):
+    size = self_meta.layout.size
+    dims = range(len(size)) if dim is None else wrap_dims(dim if isinstance(dim, tuple) else (dim,), len(size))
+    for d in sorted(dims):
+        if size and size[d] == 1:
+            grad = grad.unsqueeze(d)
+    return grad
+
+
+squeeze.derivatives(self=_unsqueeze_back)
 squeeze.node_name = lambda self, dim: f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, tuple) else 1}"
 
 
@@ -215,9 +224,9 @@ squeeze.node_name = lambda self, dim: f"SqueezeBackward{0 if dim is None else 2 
 def unbind(self, dim):
     """All slices along a dimension, as a tuple of views. Raises IndexError for a dimension out of range."""
     layout = self._meta.layout
-    if not layout.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, layout.ndim)
+    if not layout.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     size, stride = layout.size[:dim] + layout.size[dim + 1:], layout.stride[:dim] + layout.stride[dim + 1:]
     step = layout.stride[dim] * self._meta.dtype.itemsize
     return tuple(alias(self, size, stride, self._offset + i * step, several=True) for i in range(layout.size[dim]))

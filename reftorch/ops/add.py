@@ -33,7 +33,7 @@ add = Pointwise(
     kernel="add_stub", types=BOOL + INTS + FLOATS + COMPLEXES, numbers=("self", "other"), operators=("__add__",),
     reflected=lambda self, number: self + number)
 
-add.check(alpha_fits)
+add.check_last(alpha_fits)
 
 
 @add.formula(On("cpu"), dtypes=("float16", "bfloat16"))

@@ -7,7 +7,7 @@ C3  A bound that equals the input up to the sign of a zero: either zero may come
 C4  The bounds are both tensors or both numbers, and take part in promotion. A number that the dtype cannot hold is a
     RuntimeError.  [aten/native/TensorCompare.cpp]
 C5  At least one bound is given: RuntimeError. Complex is a NotImplementedError.  [aten/native/TensorCompare.cpp]
-C6  With number bounds, out= must have the result's dtype: RuntimeError.  [aten/native/TensorCompare.cpp]
+C6  With number bounds, what is written to must have the result's dtype: RuntimeError.  [aten/native/TensorCompare.cpp]
 C7  The gradient goes to the input where it lies within the bounds, them included, else to the bound that replaced it;
     to none where something is NaN.  [tools/autograd/derivatives.yaml, FunctionsManual.cpp]
 
@@ -26,6 +26,7 @@ from ..core.tensor import Tensor
 from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import BOOL as BOOL_TYPE
 from ..dispatch.pointwise import FLOATS, INTS, Pointwise, exact_out
+from ..dispatch.scalar import TYPE_NAMES
 from ._extrema import larger_first, larger_ordered, larger_second, smaller_first, smaller_ordered, smaller_second
 from .where import where
 
@@ -63,6 +64,9 @@ def legal_bounds(self, min, max):
 def exact_out_for_numbers(target, result, in_place, self, min, max):
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
         exact_out(target, result, in_place)
+        if in_place and target.dtype is not result:
+            raise RuntimeError(f"result type {result.scalar_type} can't be cast to the desired output type "
+                               f"{TYPE_NAMES[target.dtype.name]}")
 
 
 KEEPS = (On("cpu"), On("cpu", "refs"))

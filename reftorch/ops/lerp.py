@@ -6,7 +6,8 @@ C2  float16 and bfloat16 compute in float32 and round once. A number as weight s
     the dtype of input.  [aten/native/cpu/LerpKernel.cpp]
 C3  end, and a weight with dimensions, must have the dtype of input: RuntimeError. A number that the type computed in
     cannot hold is a RuntimeError.  [aten/native/Lerp.cpp]
-C4  The result at weight 1 is end, up to the sign of a zero.  [aten/native/Lerp.h]
+C4  If weight has dimensions, out= must have the result's dtype: RuntimeError.  [aten/native/Lerp.cpp]
+C5  The result at weight 1 is end, up to the sign of a zero.  [aten/native/Lerp.h]
 
 >>> import reftorch as torch
 >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([8.0, 20.0]), 0.25)
@@ -19,8 +20,8 @@ from __future__ import annotations
 from ..core.dtype import COMPLEX, FLOATING
 from ..core.tensor import Tensor
 from ..dispatch.operator import GPU, GPU_INDUCTOR, On
-from ..dispatch.pointwise import COMPLEXES, FLOATS, Pointwise
-from ..dispatch.scalar import C_NAMES
+from ..dispatch.pointwise import COMPLEXES, FLOATS, Pointwise, exact_out
+from ..dispatch.scalar import TYPE_NAMES
 from ..numerics.arith import absolute, fma, select
 from ._gradients import conj
 
@@ -33,11 +34,16 @@ lerp = Pointwise(
 
 @lerp.check
 def one_dtype(self, end, weight):
-    type_names = C_NAMES | {"int64": "long int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char"}
     for name, x in (("end", end), ("weight", weight)):
         if isinstance(x, Tensor) and x.dtype is not self.dtype and (name == "end" or x.ndim):
-            raise RuntimeError(f"expected dtype {type_names[self.dtype.name]} for `{name}` but got dtype "
-                               f"{type_names[x.dtype.name]}")
+            raise RuntimeError(f"expected dtype {TYPE_NAMES[self.dtype.name]} for `{name}` but got dtype "
+                               f"{TYPE_NAMES[x.dtype.name]}")
+
+
+@lerp.check_target
+def exact_out_for_weights(target, result, in_place, self, end, weight):
+    if isinstance(weight, Tensor) and weight.ndim:
+        exact_out(target, result, in_place)
 
 
 @lerp.formula(On("cpu"), categories=(FLOATING,))

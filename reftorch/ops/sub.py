@@ -50,7 +50,7 @@ def not_bool(self, other, **_):
                            "invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
-sub.check(alpha_fits)
+sub.check_last(alpha_fits)
 
 
 @sub.formula(On("cpu"), dtypes=("float16", "bfloat16"))

@@ -2,9 +2,10 @@
 
 C1  Each element is chosen, not computed: infinities and NaN of the other operand leave no trace.
     [torch.where documentation]
-C2  condition takes no part in promotion. It is bool, or uint8, where anything but 0 holds; any other dtype is a
-    RuntimeError.  [aten/native/TensorCompare.cpp]
-C3  input and other may be numbers, either or both.  [native_functions.yaml: where.Scalar, .ScalarSelf, .ScalarOther]
+C2  condition takes no part in promotion. It is bool, or uint8 with a warning, where anything but 0 holds; any other
+    dtype is a RuntimeError.  [aten/native/TensorCompare.cpp]
+C3  input and other may be numbers, either or both; one that the dtype cannot hold is a RuntimeError, but float16 and
+    bfloat16 take what float32 holds.  [native_functions.yaml: where.Scalar, .ScalarSelf, .ScalarOther]
 C4  out= must have the result's dtype: RuntimeError. It goes with tensors only: TypeError.
     [aten/native/TensorCompare.cpp]
 
@@ -17,6 +18,8 @@ tensor([[1, 1],
 """
 from __future__ import annotations
 
+import warnings
+
 from ..core.dtype import bool_, uint8
 from ..core.tensor import Tensor
 from ..dispatch.operator import EVERYWHERE
@@ -28,7 +31,8 @@ where = Pointwise(
     "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-    kernel="where_cpu", types=BOOL + INTS + UNSIGNED + FLOATS + COMPLEXES, conditions=("condition",), in_place=False)
+    kernel="where_cpu", types=BOOL + INTS + UNSIGNED + FLOATS + COMPLEXES, conditions=("condition",), in_place=False,
+    opmath=("self", "other"), scalars=("self", "other"))
 
 
 @where.check
@@ -36,6 +40,9 @@ def condition_is_bool(condition, self, other):
     if condition.dtype not in (bool_, uint8):
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
                            f"{condition.dtype.scalar_type}")
+    if condition.dtype is uint8:
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated and will be removed in a "
+                      "future version of PyTorch. Use a boolean condition instead.", UserWarning, stacklevel=5)
 
 
 @where.check_target

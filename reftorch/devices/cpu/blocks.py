@@ -1,4 +1,4 @@
-"""Control flow for an llvmlite builder: variables, counted loops, and what the optimiser is told about a loop."""
+"""Control flow for an llvmlite builder: variables, loops, and what the optimiser is told about a loop."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -92,21 +92,20 @@ class _Distinct(ir.values.MDValue):  # type: ignore[misc]
 
 
 def loop_facts(module: ir.Module, **settings: Any) -> Any:
-    """Metadata for a loop: vectorize_enable=I1(0) becomes llvm.loop.vectorize.enable; values are constants or nodes."""
-    facts = []
-    for name, value in settings.items():
-        prefix = "" if name == "parallel_accesses" else "loop."
-        facts.append(module.add_metadata([f"llvm.{prefix}{name.replace('_', '.')}", value]))
+    """Metadata for a loop: vectorize_enable=I1(0) becomes llvm.loop.vectorize.enable."""
+    facts = [module.add_metadata([f"llvm.loop.{name.replace('_', '.')}", value]) for name, value in settings.items()]
     return _Distinct(module, facts, names_itself=True)
 
 
 def independent_accesses(module: ir.Module) -> tuple[Callable[[Any], Any], Any]:
-    """(mark, facts): mark(load or store) promises that no two rounds of the loop with these facts depend on each
-    other through the marked accesses, so that it can be vectorised without comparing addresses."""
+    """(mark, facts): no two rounds of the loop with these facts depend on each other through a load or store that
+    was given to `mark`. Such a loop can be vectorised without comparing addresses.
+    """
     group = _Distinct(module, [], names_itself=False)
 
     def mark(access: Any) -> Any:
         access.set_metadata("llvm.access.group", group)
         return access
 
-    return mark, _Distinct(module, [module.add_metadata(["llvm.loop.parallel_accesses", group])], names_itself=True)
+    promise = module.add_metadata(["llvm.loop.parallel_accesses", group])
+    return mark, _Distinct(module, [promise], names_itself=True)

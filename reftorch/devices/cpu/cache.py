@@ -1,7 +1,8 @@
 """Compiled kernels on disk: one `<key>.o` with a `<key>.json` beside it.
 
-The key covers everything the code depends on, so an entry is never stale; it may be deleted at any time. A directory
-that cannot be written or read means no cache, and an entry that is not what was written is compiled again.
+The key covers everything the code depends on, so an entry is never stale; it may be deleted at any time. A
+directory that cannot be written or read means no cache, and an entry that is not what was written is compiled
+again.
 """
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ import sys
 import tempfile
 import types
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,13 @@ def directory() -> Path:
 
 
 def key(*parts: Any) -> str:
-    """The name of the entry for code that depends on `parts`, on this engine, its tools and this processor."""
+    """The name of the entry for code that depends on `parts`, this engine, its tools and this processor."""
     return hashlib.sha256(repr((parts, _surroundings())).encode()).hexdigest()
 
 
 @functools.cache
 def _surroundings() -> tuple[Any, ...]:
+    from importlib.metadata import version  # slow to load
     engine = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         engine.update(path.read_bytes())
@@ -76,7 +77,7 @@ def _write(name: str, data: bytes) -> None:
 
 
 def meaning(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """What a formula computes, as data: its bytecode, and the same of every function and number that it names."""
+    """What a formula computes, as data: its bytecode, and the meaning of every function and number it names."""
     seen: dict[int, int] = {}
 
     def of(value: Any) -> Any:
@@ -87,7 +88,8 @@ def meaning(function: Callable[..., Any]) -> tuple[Any, ...]:
                 return seen[id(value)]
             seen[id(value)] = len(seen)
             code, cells = value.__code__, value.__closure__ or ()
-            named = {name: value.__globals__.get(name, getattr(builtins, name, None)) for name in code.co_names}
+            scope = vars(builtins) | value.__globals__
+            named = {name: scope.get(name) for name in code.co_names}
             named |= {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells)}
             return (code.co_code, code.co_varnames, code.co_names, tuple(of(c) for c in code.co_consts),
                     tuple((name, of(x)) for name, x in named.items()))

@@ -1,9 +1,9 @@
 """Conversions between element types, as LLVM instructions, and the load and store of one element.
 
-The rules are C's, as c10::convert applies them: a float becomes an integer by truncation, an integer becomes a float by
-rounding to nearest even, a complex number loses its imaginary part on the way to a real type, anything that is not zero
-is True (NaN too), and the 16-bit floats are reached through float32, so a double is rounded twice on the way.
-A float outside the range of the integer type gives an unspecified integer.
+The rules are C's, as c10::convert applies them: a float becomes an integer by truncation, an integer becomes
+a float by rounding to nearest even, a complex number loses its imaginary part on the way to a real type,
+anything that is not zero is True (NaN too), and the 16-bit floats are reached through float32, so a double is
+rounded twice on the way. A float outside the range of the integer type gives an unspecified integer.
 """
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def load(b: ir.IRBuilder, e: Element, address: Any, mark: Callable[[Any], Any]) 
     Alignment 1 costs nothing on today's processors and makes every address legal.
     """
     if e.kind == "complex":
-        return pair(b, *(mark(b.load(p, typ=e.part.memory_type, align=1)) for p in _part_addresses(b, e, address)))
+        addresses = _part_addresses(b, e, address)
+        return pair(b, *(mark(b.load(p, typ=e.part.memory_type, align=1)) for p in addresses))
     value = mark(b.load(address, typ=e.memory_type, align=1))
     return b.icmp_unsigned("!=", value, value.type(0)) if e.kind == "bool" else value
 
@@ -67,7 +68,7 @@ def convert(b: ir.IRBuilder, value: Any, source: Element, target: Element) -> An
 
 
 def round_to(b: ir.IRBuilder, value: Any, target: Element) -> Any:
-    """A float32 `value` rounded to `target` and held as float32 again; there is nothing to round for other types."""
+    """A float32 `value` rounded to `target` and held as float32; other types than 16-bit floats stay as they are."""
     return _widen(b, _narrow(b, value, target), target) if target.is_narrow_float else value
 
 
@@ -119,8 +120,8 @@ def _widen(b: ir.IRBuilder, value: Any, source: Element) -> Any:
 def _narrow(b: ir.IRBuilder, value: Any, target: Element) -> Any:
     """bfloat16 or float16 from float32, to nearest even.
 
-    bfloat16 is rounded by integer addition, as c10's round_to_nearest_even does, and NaN becomes 0x7fc0. LLVM's own
-    truncation to bfloat is not used: the instruction that it selects flushes subnormals to zero.
+    bfloat16 is rounded by integer addition, as c10's round_to_nearest_even does, and NaN becomes 0x7fc0.
+    LLVM's own truncation to bfloat is not used: the instruction that it selects flushes subnormals to zero.
     """
     if target.name == "float16":
         return b.fptrunc(value, target.value_type)

@@ -1,4 +1,4 @@
-"""Element types as the CPU engine sees them: how one element lies in memory and what LLVM type holds its value."""
+"""Element types as the CPU engine sees them: how one lies in memory and what LLVM type holds its value."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -3,10 +3,12 @@
     launch = launcher(addcdiv, ("bfloat16",) * 3, "bfloat16", ("float32",) * 3, ("float32",), size, strides)
     launch(out_ptr, self_ptr, tensor1_ptr, tensor2_ptr, 0.5)
 
-The way of a formula: frontend (numba) -> loops around it -> entry from Python -> native (LLVM) -> cache -> Python.
+The way of a formula: frontend (numba) -> loops around it -> entry from Python -> native (LLVM) -> cache ->
+Python.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,10 +47,12 @@ class Request:
 class Kernel:
     """A compiled formula. Kernels live as long as the process.
 
-    call: call(geometry, begin, end, out, in..., scalar...), a built-in function that computes the elements [begin, end)
-        of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or OverflowError for one that
-        does not convert. Large ranges run on `get_num_threads` threads, with the GIL released.
-    address: of the C function void kernel(int64* geometry, int64 begin, int64 end, void* out, void* in..., scalars...),
+    call: call(geometry, begin, end, out, in..., scalar...), a built-in function that computes the elements
+    [begin, end)
+        of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or OverflowError
+        for one that does not convert. Large ranges run on `get_num_threads` threads, with the GIL released.
+    address: of the C function void kernel(int64* geometry, int64 begin, int64 end, void* out, void* in...,
+    scalars...),
         which runs on its caller's thread alone.
     """
 
@@ -63,8 +67,8 @@ class Kernel:
     def launcher(self, size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[..., None]:
         """The kernel for one geometry: launch(out_ptr, in_ptr..., scalar...), a built-in function.
 
-        strides: in elements, the output's first, 0 where an operand is broadcast. An output may be exactly an input
-        (same address and strides); the result of any other overlap is unspecified.
+        strides: in elements, the output's first, 0 where an operand is broadcast. An output may be exactly an
+        input (same address and strides); the result of any other overlap is unspecified.
         """
         itemsizes = [ELEMENTS[t].itemsize for t in (self.request.out_type, *self.request.in_types)]
         geometry, numel = plan_geometry(size, strides, itemsizes)
@@ -79,17 +83,22 @@ class Kernel:
 
 
 _kernels: dict[tuple[Any, ...], Kernel] = {}
+_building = threading.Lock()
 
 
 def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, compute_type: str | Sequence[str],
            scalar_types: Sequence[str] = ()) -> Kernel:
     """The kernel out = formula(*inputs, *scalars): from this process, the cache on disk, or the compiler.
 
-    formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith, and functions
-        of that kind. A parameter named R is not an operand but the rounding to `out_type`, kept in the compute type.
+    formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith, and
+    functions
+        of that kind. A parameter named R is not an operand but the rounding to `out_type`, kept in the
+        compute type.
     in_types, out_type: the element types in memory.
-    compute_type: what inputs are converted to; one for all, or one each. Nothing is computed in bfloat16 or float16:
-        float32 stands in for them. The result is converted to `out_type` at the store, by the rules of casts.py.
+    compute_type: what inputs are converted to; one for all, or one each. Nothing is computed in bfloat16 or
+    float16:
+        float32 stands in for them. The result is converted to `out_type` at the store, by the rules of
+        casts.py.
     scalar_types: the types of number arguments, converted once per call.
     Raises FormulaError, naming formula and types, for what does not compile.
     """
@@ -97,7 +106,9 @@ def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, 
     key = (formula, tuple(in_types), out_type, compute, tuple(scalar_types))
     found = _kernels.get(key)
     if found is None:
-        found = _kernels[key] = _build(Request(*key))
+        with _building:
+            found = _kernels.get(key) or _build(Request(*key))
+            _kernels[key] = found
     return found
 
 
@@ -114,7 +125,10 @@ def _build(request: Request) -> Kernel:
     if code is None:
         code = native.object_code(_llvm(request))
         cache.save(name, code, str(request))
-    return Kernel(request, code)
+    try:
+        return Kernel(request, code)
+    except RuntimeError as error:  # it needs a function that this machine has not
+        raise FormulaError(f"cannot load {request}: {error}") from error
 
 
 def _llvm(request: Request) -> str:

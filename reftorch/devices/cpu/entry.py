@@ -1,10 +1,10 @@
-"""A kernel's entries from Python: CPython METH_FASTCALL functions, in LLVM, that unbox their arguments and call it.
+"""A kernel's entries from Python: CPython METH_FASTCALL functions in LLVM that unbox their arguments and call it.
 
-    launch(out, in0, ..., scalar0, ...)                            all elements; the geometry is bound to the function
-    call(geometry, begin, end, out, in0, ..., scalar0, ...)        elements [begin, end) of any geometry
+    launch(out, in0, ..., scalar0, ...)                       all elements; the geometry is bound to the function
+    call(geometry, begin, end, out, in0, ..., scalar0, ...)   elements [begin, end) of any geometry
 
-Addresses are ints, scalars are numbers, the result is None. Python's conversion errors (TypeError, OverflowError)
-propagate, and a wrong number of arguments is a TypeError.
+Addresses are ints, scalars are numbers, the result is None. Python's conversion errors (TypeError,
+OverflowError) propagate, and a wrong number of arguments is a TypeError.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .blocks import I8, I32, I64, PTR, VOID, item
 from .casts import convert, pair
 from .elements import ELEMENTS, Element
 
-LARGE = 32768  # elements from which on the helper threads take part and other Python threads may run meanwhile
+LARGE = 32768  # elements, from which on helper threads take part and other Python threads may run meanwhile
 FLOAT64 = ELEMENTS["float64"]
 DOUBLE = FLOAT64.value_type
 NULL = PTR(None)
@@ -105,8 +105,10 @@ def _run(b: ir.IRBuilder, kernel: ir.Function, parallel: ir.Function, values: Se
 
 
 def _emit_parallel(module: ir.Module, kernel: ir.Function) -> ir.Function:
-    """A function like the kernel that uses the helper threads: the variable reftorch_parallel holds the address of
-    `parallel` in pool.py, or null when there are none."""
+    """A function like the kernel that uses the helper threads.
+
+    The variable reftorch_parallel holds the address of `parallel` in pool.py, or null when there are none.
+    """
     function = ir.Function(module, kernel.function_type, "in_parallel")
     function.linkage = "internal"
     function.attributes.add("noinline")

@@ -1,8 +1,8 @@
 """From a formula in Python to an LLVM function, by numba.
 
-Numba reads the bytecode, infers types and lowers, for a small target of our own: it knows only element types and the
-table `OPERATIONS`. That gives formulas NumPy's rules instead of numba's (int8 + int8 is int8; a Python number takes
-the type of the other operand) and compiles one in a few milliseconds.
+Numba reads the bytecode, infers types and lowers, for a small target of our own: it knows only element types
+and the table `OPERATIONS`. That gives formulas NumPy's rules instead of numba's (int8 + int8 is int8; a
+Python number takes the type of the other operand) and compiles one in a few milliseconds.
 """
 from __future__ import annotations
 
@@ -202,7 +202,8 @@ def call_compiled(b: ir.IRBuilder, compiled: Any, values: Sequence[Any]) -> Any:
 class Formula:
     """A formula lowered into `module`, ready to be called there.
 
-    operands: the element types of its parameters in order, R excepted. Raises numba's errors for what it cannot compile.
+    operands: the element types of its parameters in order, R excepted. Raises numba's errors for what it
+    cannot compile.
     """
 
     def __init__(self, function: Callable[..., Any], operands: Sequence[Element], rounded: Element, module: ir.Module):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -12,14 +13,14 @@ def plan_geometry(size: Sequence[int], strides: Sequence[Sequence[int]],
                   itemsizes: Sequence[int]) -> tuple[np.ndarray, int]:
     """The geometry that a kernel takes, and the number of elements.
 
-    size: of all operands. strides: in elements, one sequence an operand, the output first; 0 where an operand is
-    broadcast. itemsizes: bytes of an element, an operand each.
-    The geometry is an int64 array: ndim, then the sizes, then each operand's strides in bytes, innermost dimension
-    first. Dimensions of size 1 are dropped, the rest ordered so that the output, then the inputs, are walked in memory
-    order, and neighbours that every operand crosses in even steps are merged. At least one dimension is left.
-    Raises RuntimeError for more than 64 dimensions that cannot be merged.
+    size: of all operands. strides: in elements, a sequence for each operand, the output first; 0 where an
+    operand is broadcast. itemsizes: bytes of an element, for each operand. The geometry is an int64 array:
+    ndim, then the sizes, then each operand's strides in bytes, innermost dimension first. Dimensions of size
+    1 are dropped, the rest ordered so that the output, then the inputs, are walked in memory order, and
+    neighbours that every operand crosses in even steps are merged. One dimension is always left. Raises
+    RuntimeError for more than 64 dimensions that cannot be merged.
     """
-    numel = int(np.prod(size, dtype=np.int64)) if size else 1
+    numel = prod(size)
     columns = [[s[d] * item for s, item in zip(strides, itemsizes)] for d in range(len(size))]
     dims = [(n, column) for n, column in zip(size, columns) if n != 1]
     dims.reverse()  # the last dimension first: the sort is stable, so ties keep row-major order

@@ -1,12 +1,12 @@
 """The loops around a formula: LLVM code that applies it to strided operands.
 
-A geometry (see geometry.py) is an array of int64: ndim, the sizes, then for each operand, the output first, its
-strides in bytes; the innermost dimension comes first. `emit_kernel` makes
+A geometry (see geometry.py) is an array of int64: ndim, the sizes, then for each operand, the output first,
+its strides in bytes; the innermost dimension comes first. `emit_kernel` makes
 
     void kernel(const int64* geometry, int64 begin, int64 end, void* out, void* in0, ..., scalars...)
 
-which computes the elements number `begin` to `end` in the order of the geometry. A row is a run along the innermost
-dimension. How its elements are reached is decided once for all rows:
+which computes the elements number `begin` to `end` in the order of the geometry. A row is a run along the
+innermost dimension. How its elements are reached is decided once for all rows:
 
     packed     every operand steps by its own item size: one vectorised loop, the function `run`
     broadcast  the same, but some inputs stand still: their value is first repeated in a small buffer, a tile
@@ -39,8 +39,9 @@ SHORTEST_BROADCAST = 16  # shorter rows do not repay filling a tile
 class Body:
     """What is done to one element.
 
-    memory: the operands' types in memory, output first. compute: what each input is converted to. scalars: the types
-    of the numbers passed by value. apply: builds the formula of the inputs and scalars. result: the type it gives.
+    memory: the operands' types in memory, output first. compute: what each input is converted to. scalars:
+    the types of the numbers passed by value. apply: builds the formula of the inputs and scalars. result: the
+    type it gives.
     """
 
     memory: Sequence[Element]
@@ -121,7 +122,8 @@ def _rows(b: ir.IRBuilder, ndim: Any, sizes: Any, strides: Sequence[Any], begin:
           bases: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """Run the body for each row, or part of one, in [begin, end): yields its length and the operands' addresses.
 
-    An odometer: `index` counts the dimensions above the innermost, `row` is where each operand's current row starts.
+    An odometer: `index` counts the dimensions above the innermost, `row` is where each operand's current row
+    starts.
     """
     with b.goto_entry_block():
         index = b.alloca(I64, size=MAX_DIMS)

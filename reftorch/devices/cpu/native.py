@@ -1,4 +1,4 @@
-"""LLVM's back end for this processor: optimise a module to object code, load object code, make a Python function of it.
+"""LLVM's back end for this processor: from a module to object code, and from object code to a Python function.
 
 Needs llvmlite.binding only, so that a process whose kernels are all cached never imports numba.
 """
@@ -13,19 +13,22 @@ from typing import Any
 import llvmlite.binding as llvm
 
 # What compiled code may refer to. Anything else makes loading fail, with a message that names the symbol.
-_PYTHON_FUNCTIONS = ("PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble", "PyComplex_RealAsDouble",
-                     "PyComplex_ImagAsDouble", "PyObject_IsTrue", "PyBytes_AsString", "PyErr_Occurred", "PyErr_SetString", "Py_IncRef",
-                     "PyEval_SaveThread", "PyEval_RestoreThread")
+_PYTHON_FUNCTIONS = (
+    "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong", "PyFloat_AsDouble", "PyComplex_RealAsDouble",
+    "PyComplex_ImagAsDouble", "PyObject_IsTrue", "PyBytes_AsString", "PyErr_Occurred", "PyErr_SetString",
+    "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread")
 _PYTHON_DATA = ("_Py_NoneStruct", "PyExc_TypeError")
-_C_FUNCTIONS = ("fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc", "truncf",
-                "memcpy", "memmove", "memset", "sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock",
-                "pthread_cond_wait", "pthread_cond_broadcast")
+_C_FUNCTIONS = (
+    "fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc", "truncf",
+    "memcpy", "memmove", "memset", "sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock",
+    "pthread_cond_wait", "pthread_cond_broadcast")
+_COMPILER_FUNCTIONS = ("__truncsfhf2", "__extendhfsf2")  # float16 on processors without instructions for it
 _METH_FASTCALL = 0x0080
 
 
 @functools.cache
 def host() -> tuple[str, str]:
-    """Name and features of this processor, as LLVM knows them. The features are the truth, the name may be a guess."""
+    """Name and features of this processor. The features are the truth, the name is LLVM's nearest guess."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -51,7 +54,7 @@ def _jit() -> Any:
 
 
 def optimise(text: str) -> Any:
-    """An optimised module from LLVM assembly. No fast-math of any kind; loops are vectorised as their facts allow.
+    """An optimised module from LLVM assembly, with no fast-math of any kind.
 
     Unrolling is left to the vectoriser, which interleaves: unrolling the rest costs time and gains none.
     """
@@ -78,7 +81,7 @@ def assembly(text: str) -> str:
 
 
 class Library:
-    """Object code in memory: library[name] is the address of an exported function. Gone when this object is."""
+    """Object code in memory, as long as this object lives: library[name] is the address of an exported function."""
 
     def __init__(self, code: bytes, exports: Iterable[str], symbols: dict[str, int]):
         """symbols: addresses that the code may refer to besides Python's and C's.
@@ -119,11 +122,19 @@ class PythonFunction:
 
 @functools.cache
 def _symbols() -> dict[str, int]:
-    python, process = ctypes.pythonapi, ctypes.CDLL(None)
-    table = {name: _address(getattr(python, name)) for name in _PYTHON_FUNCTIONS}
-    table |= {name: ctypes.addressof(ctypes.c_char.in_dll(python, name)) for name in _PYTHON_DATA}
-    return table | {name: _address(getattr(process, name)) for name in _C_FUNCTIONS if hasattr(process, name)}
+    python, table = ctypes.pythonapi, {}
+    for name in _PYTHON_DATA:
+        table[name] = ctypes.addressof(ctypes.c_char.in_dll(python, name))
+    for library, names in ((python, _PYTHON_FUNCTIONS), (ctypes.CDLL(None), _C_FUNCTIONS),
+                           (_libgcc(), _COMPILER_FUNCTIONS)):
+        for name in names:
+            if hasattr(library, name):
+                table[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return table
 
 
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+def _libgcc() -> Any:
+    try:
+        return ctypes.CDLL("libgcc_s.so.1")
+    except OSError:
+        return None

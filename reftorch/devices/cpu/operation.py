@@ -1,7 +1,7 @@
 """The table of what a formula may use: Python object (operator.add, arith.fma, ...) -> Operation.
 
-`operators.py` and `primitives.py` fill it. Nothing in them contracts, reassociates or flushes: each operation rounds
-once, as the NumPy reading of the same formula does.
+`operators.py` and `primitives.py` fill it. Nothing in them contracts, reassociates or flushes: each operation
+rounds once, as the NumPy reading of the same formula does.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of reftorch.numerics.arith in a formula. Their meaning is documented there; this is how LLVM does it."""
+"""The names of reftorch.numerics.arith in a formula. What they mean is said there; this is how LLVM does it."""
 from __future__ import annotations
 
 import platform
@@ -72,12 +72,14 @@ def sqrt(b: ir.IRBuilder, t: Element, x: Any) -> Any:
 
 def _complex_sqrt(b: ir.IRBuilder, t: Element, x: Any) -> Any:
     """The C library's csqrt. Each processor family passes a complex number in its own way."""
-    name, part = library_name("csqrt", t.part), t.part.value_type
-    if platform.machine() in ("aarch64", "arm64"):
+    name, part, machine = library_name("csqrt", t.part), t.part.value_type, platform.machine().lower()
+    if machine in ("aarch64", "arm64"):
         both = ir.Constant(ir.ArrayType(part, 2), ir.Undefined)
         for i, p in enumerate(parts(b, x)):
             both = b.insert_value(both, p, i)
         return library_function(b, name, t.value_type, both)
+    if machine not in ("x86_64", "amd64"):
+        raise NotImplementedError(f"the square root of a complex number on {machine}")
     if t.bits == 128:
         return library_function(b, name, t.value_type, *parts(b, x))
     lanes, lane = ir.Constant(ir.VectorType(part, 2), ir.Undefined), ir.IntType(32)
@@ -128,7 +130,7 @@ def floordiv(b: ir.IRBuilder, t: Element, x: Any, y: Any) -> Any:
 
 
 def _safe_divisor(b: ir.IRBuilder, t: Element, y: Any) -> Any:
-    """1 in place of the divisors that stop the processor: 0, and -1, by which the most negative integer overflows."""
+    """1 in place of the divisors that stop the processor: 0, and -1, which overflows the most negative integer."""
     one = y.type(1)
     y = b.select(b.icmp_unsigned("==", y, y.type(0)), one, y)
     return b.select(b.icmp_signed("==", y, y.type(-1)), one, y) if t.kind == "int" else y

@@ -1,4 +1,4 @@
-"""How many threads one large kernel call uses, and the helper threads themselves. Their code is in pool.py."""
+"""How many threads a large kernel call uses, and the helper threads themselves. Their code is in pool.py."""
 from __future__ import annotations
 
 import atexit
@@ -8,31 +8,35 @@ import threading
 
 from . import cache, native
 
-# The memory that the threads share, in units of int64. What different threads write lies in different cache lines.
-LINE = 8
-POSTED = 0  # how many loops have been posted
-STATE = 8  # how many helpers are inside the current loop, plus CLOSED when none may enter
-BUSY, SLEEPERS = 16, 24
-TASK, CONTEXT, BEGIN, END, SHARE, CHUNK, THREADS, STOPPING = range(32, 40)  # of the current loop
-MUTEX, CONDITION = 48, 64  # pthread objects, of up to 128 bytes each
-NEXT = 80  # a line for each thread: the first element of its share that nobody has taken
 
-CLOSED = 1 << 32
-LOOKS = 2000  # times a helper looks for work before it sleeps
-SMALLEST_CHUNK = 8192  # elements; chunks start at multiples of ALIGN
-ALIGN = 64
+class Shared:
+    """The memory that the threads share: where each field is, in units of int64.
+
+    What different threads write lies in different cache lines.
+    """
+
+    LINE = 8
+    POSTED = 0  # how many loops have been posted
+    STATE = 8  # how many helpers are inside the current loop, plus CLOSED when none may enter
+    BUSY, SLEEPERS = 16, 24
+    TASK, CONTEXT, BEGIN, END, SHARE, CHUNK, THREADS, STOPPING = range(32, 40)  # the current loop
+    MUTEX, CONDITION = 48, 64  # pthread objects, of up to 128 bytes each
+    NEXT = 80  # a line for each thread: the first element of its share that nobody has taken
+
+    CLOSED = 1 << 32
 
 
 class _Pool:
     """`count` - 1 helper threads and the memory that they share with the callers of `parallel`."""
 
     def __init__(self, count: int):
-        self._memory = (ctypes.c_int64 * (NEXT + LINE * count))()
-        self._memory[STATE], self._memory[THREADS] = CLOSED, count
+        self._memory = (ctypes.c_int64 * (Shared.NEXT + Shared.LINE * count))()
+        self._memory[Shared.STATE], self._memory[Shared.THREADS] = Shared.CLOSED, count
         base, libc = ctypes.addressof(self._memory), ctypes.CDLL(None)
-        libc.pthread_mutex_init(ctypes.c_void_p(base + 8 * MUTEX), None)
-        libc.pthread_cond_init(ctypes.c_void_p(base + 8 * CONDITION), None)
-        self._library = native.Library(_object_code(), ("parallel", "worker", "stop"), {"reftorch_pool": base})
+        libc.pthread_mutex_init(ctypes.c_void_p(base + 8 * Shared.MUTEX), None)
+        libc.pthread_cond_init(ctypes.c_void_p(base + 8 * Shared.CONDITION), None)
+        exports = ("parallel", "worker", "stop")
+        self._library = native.Library(_object_code(), exports, {"reftorch_pool": base})
         worker = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._library["worker"])  # runs without the GIL
         self._helpers = [threading.Thread(target=worker, args=(i,), daemon=True, name=f"reftorch-{i}")
                          for i in range(1, count)]

@@ -1,0 +1,130 @@
+"""Clauses about dtypes: which one a call computes in and returns, and how operands get there."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from reftorch.core.dtype import DTYPES
+from reftorch.dispatch.pointwise import Pointwise
+
+from .. import generate
+from ..case import Case, Outcome, View
+from ..clause import Budget, Clause, Verdict
+from .base import Checking, Unit, some_call, spread, units
+
+NUMBERS: tuple[Any, ...] = (0.3, 1 / 3, 1e-8, 1e39, -1e39, 1e300, 70000.0, 2.5, -2.5, 256.7, float("inf"), float("nan"), -0.0,
+                            3, -129, 300, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63), (1 << 64) - 1, 16777217, True, 1j,
+                            2 + 3j, 1e200j)
+
+
+def mixtures(op: Pointwise, budget: Budget, rng: Random, place: Any) -> Iterator[tuple[Unit, dict[str, str], dict[str, int]]]:
+    """Dtypes for the tensor operands that are not all the same, and how many dimensions each has at most."""
+    dtypes = [d for d in generate.COMPUTING if budget.dtypes is None or d in budget.dtypes]
+    if place.costly:
+        dtypes = [d for d in dtypes if d in ("float32", "bfloat16", "int64")]
+    by_pattern: dict[Any, Unit] = {}
+    for unit in units(op, place, budget):
+        by_pattern.setdefault(unit.pattern, unit)
+    for pattern, unit in by_pattern.items():
+        names = [n for n in pattern.tensors if n not in op.conditions]
+        every = [dict(zip(names, combination)) for combination in itertools.product(dtypes, repeat=min(len(names), 2))]
+        for chosen in spread(every, max(len(every) if len(every) < 300 else 0, budget.cases // 2), rng):
+            for name in names[2:]:
+                chosen = chosen | {name: rng.choice([*chosen.values(), rng.choice(dtypes)])}
+            ranks = {name: rng.choice((0, 1, 1, 2)) for name in names}
+            yield unit, chosen, ranks
+
+
+class Mixed(Checking):
+    """Calls on operands of different dtypes, ranks and kinds."""
+
+    def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        for unit, dtypes, ranks in mixtures(self.op, budget, rng, self.place):
+            gen = generate.generator(rng)
+            arrays, types = {}, {}
+            for name in unit.pattern.tensors:
+                types[name] = dtypes.get(name, "bool")
+                size = (3, 5)[2 - ranks.get(name, 2):]
+                kind = "near" if DTYPES[types[name]].itemsize > 2 else rng.choice(("near", "any"))
+                arrays[name] = generate.values(gen, types[name], 15, kind)[:len(size) and 15 or 1]
+                arrays[name] = arrays[name][:int(1 if not size else 5 if len(size) == 1 else 15)].reshape(size)
+            numbers = {n: generate.number(rng, rng.choice((0, 1, 1, 2, 2, 3))) or 1 for n in unit.pattern.numbers}
+            case = generate.call(self.op, unit.pattern, generate.allowed(self.op, arrays), types, numbers=numbers)
+            case.unit = self.unit_name(case)
+            yield case
+
+    def unit_name(self, case: Case) -> str:
+        views = [v for n, v in case.args.items() if isinstance(v, View) and n not in self.op.conditions]
+        numbers = any(isinstance(v, (bool, int, float, complex)) and n not in {p.name for p in self.op.parameters if p.is_number}
+                      for n, v in case.args.items())
+        if numbers:
+            return "tensors and numbers"
+        if len({bool(v.size) for v in views}) > 1:
+            return "with and without dimensions"
+        return "one dtype" if len({v.dtype for v in views}) == 1 else "different dtypes"
+
+
+class ResultType(Mixed):
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        right = self.expected(case)
+        if right.error is not None:
+            return "only calls that raise were tried; see the error clauses"
+        if outcome.error is not None:
+            return self.differs(case, outcome, f"raises {outcome.error.type}", error=None)
+        return self.differs(case, outcome, f"{outcome.dtype} instead of {right.dtype}", dtype=right.dtype)
+
+
+class Converted(Mixed):
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        if self.expected(case).error is not None or outcome.error is not None:
+            return "only calls that raise were tried; see the error clauses"
+        return self.wrong_value(case, outcome, "another value than the converted operands give")
+
+
+class Numbers(Checking):
+    def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        for unit in units(self.op, self.place, budget):
+            if not unit.pattern.numbers:
+                continue
+            tried: Sequence[Any] = NUMBERS if budget.cases >= 100 else NUMBERS[::3]
+            for value in tried[:4] if self.place.costly else tried:
+                case = some_call(self.op, unit, rng, (5,))
+                for name in unit.pattern.numbers:
+                    case.args[name] = value
+                if self.op.guards and value == 0:
+                    continue
+                yield case
+
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        right = self.expected(case)
+        if right.error is not None:
+            want = {"type": right.error.type, "text": stable(right.error.text), "phase": "forward"}
+            return self.differs(case, outcome, f"not {right.error.type} for a number that does not fit", error=want)
+        if outcome.error is not None:
+            return self.differs(case, outcome, f"raises {outcome.error.type}", error=None)
+        if outcome.dtype != right.dtype:
+            return self.differs(case, outcome, f"{outcome.dtype} instead of {right.dtype}", dtype=right.dtype)
+        return self.wrong_value(case, outcome, "the number is converted otherwise")
+
+    inapplicable = "no number can be given"
+
+
+def stable(text: str) -> str:
+    """The part of an error's text that every release and wording has: up to the first particular."""
+    for end in (" - got ", "\n", ", but got", "; ", ". "):
+        text = text.split(end)[0]
+    return text
+
+
+CLAUSES = (
+    Clause("P1", "The result has the dtype that type promotion gives: tensors with dimensions outrank 0-dim tensors, these "
+                 "outrank numbers, and a lower rank counts only if its category (bool, integer, float, complex) is higher.",
+           "torch.tensor_attributes, Type promotion; c10::promoteTypes", ResultType),
+    Clause("P2", "Operands are converted to the common dtype before anything is computed.",
+           "ATen/TensorIterator.cpp, compute_types", Converted),
+    Clause("P3", "A Python number is converted once, to the dtype or the compute type that the operator says; one that "
+                 "does not fit is an error where the operator takes a Scalar and wraps or overflows where it becomes a "
+                 "0-dim tensor.", "c10/core/Scalar.h; ATen/native/BinaryOps.cpp", Numbers),
+)

@@ -1,0 +1,79 @@
+"""Clauses about sizes and strides of results."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from .. import generate
+from ..case import Case, Outcome, View
+from ..clause import Budget, Clause, Verdict
+from .base import Checking, some_call, spread, units
+
+ODD_SIZES = ((), (0,), (1,), (0, 3), (3, 0), (1, 1), (2, 0, 4), (1, 5, 1), (5, 1, 1, 2))
+
+
+class Shapes(Checking):
+    """Functional calls of every layout and with broadcasting."""
+
+    layouts = generate.LAYOUTS
+    broadcast = 0.4
+
+    def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        all_units = units(self.op, self.place, budget)
+        for unit in spread(all_units, 12 if self.place.costly else max(budget.cases, len(all_units)), rng):
+            size = rng.choice(ODD_SIZES) if rng.random() < 0.2 else generate.shape(rng)
+            case = some_call(self.op, unit, rng, size, self.broadcast if rng.random() < 0.7 else 0.0, self.layouts)
+            case.unit = self.unit_name(case)
+            yield case
+
+    def unit_name(self, case: Case) -> str:
+        views = [v for v in case.args.values() if isinstance(v, View)]
+        if any(0 in v.size for v in views):
+            return "empty"
+        if all(v.size == () for v in views):
+            return "0-dim"
+        return "one shape" if len({v.size for v in views}) == 1 else "broadcast"
+
+
+class Size(Shapes):
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        right = self.expected(case)
+        if outcome.error is not None:
+            return self.differs(case, outcome, f"raises {outcome.error.type}", error=None)
+        return self.differs(case, outcome, "another size", size=right.size)
+
+
+class BroadcastValues(Shapes):
+    """Each element of the result is the formula of the operands' elements that broadcasting puts there."""
+
+    broadcast = 0.6
+
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        return self.wrong_value(case, outcome, "an element of another place")
+
+
+class Strides(Shapes):
+    def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
+        right = self.expected(case)
+        if outcome.error is not None or outcome.size != right.size:
+            return "no result of the right size; see S1"
+        return self.differs(case, outcome, "other strides", stride=right.stride, offset=0)
+
+    def unit_name(self, case: Case) -> str:
+        if super().unit_name(case) == "empty":
+            return "empty"
+        tensors = [v for v in case.args.values() if isinstance(v, View)]
+        dtypes = {v.dtype for n, v in case.args.items() if isinstance(v, View) and n not in self.op.conditions}
+        return f"{len(tensors)} tensors" + (", converted" if len(dtypes) > 1 else "")
+
+
+CLAUSES = (
+    Clause("S1", "The result has the broadcast size: sizes are aligned at the right, 1 stretches, missing ones count as 1; "
+                 "empty and 0-dim tensors are no exception.", "torch Broadcasting semantics; ATen/ExpandUtils.cpp", Size),
+    Clause("S2", "Each element of the result is computed from the elements that broadcasting and the operands' strides put "
+                 "there.", "torch Broadcasting semantics", BroadcastValues),
+    Clause("L1", "The result's strides are those that TensorIterator chooses: a dense layout common to all operands is "
+                 "kept, channels-last too, else the dimensions are ordered by the operands' strides and packed. Its "
+                 "storage offset is 0.", "ATen/TensorIterator.cpp, fast_set_up, reorder_dimensions, allocate_or_resize",
+           Strides),
+)
