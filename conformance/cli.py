@@ -283,7 +283,14 @@ def report(out: Path, junit: Path | None) -> None:
 @main.command("list", context_settings=CONTEXT)
 @click.argument("what", type=click.Choice(["chapters", "clauses", "subjects"]), default="chapters")
 def list_(what: str) -> None:
-    """List chapters, clauses or subjects."""
+    """List what there is: chapters, clauses or subjects.
+
+    \b
+    Examples:
+      reftorch list               every operator, with the number of its clauses
+      reftorch list clauses       every clause, with its text
+      reftorch list subjects      every implementation that `conform --subject` takes
+    """
     if what == "subjects":
         from .subjects import subjects
         for name in subjects():

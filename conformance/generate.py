@@ -266,7 +266,7 @@ def _choices(op: Pointwise, p: Parameter, declared: str | None) -> list[Any]:
     if p.is_number:
         return [NUMBER] if p.default is REQUIRED else [DEFAULT, NUMBER]
     choices: list[Any] = [TENSOR] if kind == "Tensor" else [NUMBER]
-    if kind == "Tensor" and p.takes_number and not any("Scalar" in str(a.type) for s in op.schemas for a in s.arguments if a.name == p.name):
+    if kind == "Tensor" and p.takes_number and "Scalar" not in p.types:  # the binding makes a 0-dim tensor of it
         choices.append(NUMBER)
     return choices + [ABSENT] * optional
 
@@ -326,10 +326,11 @@ def allowed(op: Pointwise, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarra
     return {n: np.where(a == 0, a.dtype.type(1), a) if a.dtype.kind in "iu" else a for n, a in arrays.items()}
 
 
-def shape(rng: Random, ndim: int | None = None, largest: int = 8) -> tuple[int, ...]:
-    """A small shape, sizes of 0 and 1 included."""
+def shape(rng: Random, ndim: int | None = None, largest: int = 8, empty: bool = True) -> tuple[int, ...]:
+    """A small shape, sizes of 1, and of 0 if `empty`, included."""
     ndim = rng.choice((0, 1, 1, 2, 2, 3, 4)) if ndim is None else ndim
-    return tuple(rng.choice((0, 1, 1)) if rng.random() < 0.15 else rng.randint(1, largest) for _ in range(ndim))
+    odd = (0, 1, 1) if empty else (1,)
+    return tuple(rng.choice(odd) if rng.random() < 0.15 else rng.randint(1, largest) for _ in range(ndim))
 
 
 def narrowed(rng: Random, size: Sequence[int], chance: float = 0.3) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from ..clause import DIVERGED, NOT_APPLICABLE, Budget, Clause, Place, Verdict
 from ..fingerprint import Fingerprint, hexadecimal, result_size, same, separate
 from ..generate import Layout
 from ..reference import Reference
-from .base import Checking, Unit, sample, unexpected_error, units
+from .base import Checking, Unit, has_out_form, sample, unexpected_error, units
 
 VECTORS = 192  # a multiple of every vector width: each element of a contiguous call lies in a complete block
 SIZES = range(71)
@@ -178,7 +178,11 @@ class Anywhere(Checking):
                    for name in pool}
         types = {name: generate.operand_dtype(self.op, name, unit.dtype) for name in pool}
         numbers = {name: base.args[name] for name in unit.pattern.numbers}
-        return generate.call(self.op, unit.pattern, arrays, types, layouts, numbers, unit=unit.name, start=start)
+        case = generate.call(self.op, unit.pattern, arrays, types, layouts, numbers, unit=unit.name, start=start)
+        if n and has_out_form(self.op, unit.pattern) and rng.random() < 0.2:  # the only way to a result with gaps
+            result = self.reference.meta(self.op, case).dtype.name
+            return generate.with_out(case, result, generate.layout(rng, size, rng.choice(("stepped", "rows", "offset"))))
+        return case
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         if outcome.error is not None or outcome.bits is None:

@@ -57,7 +57,8 @@ class SameValues(Twins, InPlace):
     def pairs(self, rng: Random, budget: Budget) -> Iterator[tuple[Case, Case]]:
         for unit in self.chosen(budget, rng):
             long = rng.random() < 0.3
-            case = self.call(unit, rng, (rng.choice((33, 67, 130)),) if long else None, kind=rng.choice(("near", "mixed")))
+            size = (rng.choice((33, 67, 130)),) if long else None
+            case = self.call(unit, rng, size, kind=rng.choice(("near", "mixed")), empty=False)
             yield replace(case, form="functional", note={}), case
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import generate
 from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
-from .base import Checking, Twins, some_call, spread, stored, units
+from .base import Checking, Twins, has_out_form, some_call, spread, stored, units
 from .in_place import same_error
 
 WRITABLE = ("contiguous", "stepped", "rows", "permuted", "offset", "odd ones")
@@ -22,19 +22,14 @@ class Out(Checking):
     inapplicable = "the operator has no out= form"
 
     def plain_calls(self, rng: Random, budget: Budget, share: float = 1.0, layouts: tuple[str, ...] = generate.LAYOUTS,
-                    broadcast: float = 0.3, size: tuple[int, ...] | None = None) -> Iterator[Case]:
+                    broadcast: float = 0.3, size: tuple[int, ...] | None = None, empty: bool = False) -> Iterator[Case]:
         """Functional calls to give an out= tensor to."""
         if not self.op.has_out:
             return
-        fitting = [u for u in units(self.op, self.place, budget) if self.has_out_form(u.pattern)]
+        fitting = [u for u in units(self.op, self.place, budget) if has_out_form(self.op, u.pattern)]
         count = 4 if self.place.costly else max(int(budget.cases * share), len(fitting) if share == 1.0 else 0)
         for unit in spread(fitting, count, rng):
-            yield some_call(self.op, unit, rng, size, broadcast, layouts)
-
-    def has_out_form(self, pattern: generate.Pattern) -> bool:
-        """Some overloads have none: torch.where(c, x, 1.0, out=...) and div with a number and a mode do not exist."""
-        return not (self.op.name == "where" and pattern.numbers or self.op.name == "div" and pattern.numbers
-                    and pattern.by_name.get("rounding_mode") not in (None, generate.ABSENT))
+            yield some_call(self.op, unit, rng, size, broadcast, layouts, empty=empty)
 
     def into(self, case: Case, rng: Random, kind: str | None = None) -> Case:
         meta = self.reference.meta(self.op, case)
@@ -42,7 +37,7 @@ class Out(Checking):
         return generate.with_out(case, meta.dtype.name, where)
 
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
-        for case in self.plain_calls(rng, budget):
+        for case in self.plain_calls(rng, budget, empty=True):
             yield self.into(case, rng)
 
     def unexpected(self, case: Case, outcome: Outcome) -> Verdict | str | None:

@@ -16,12 +16,12 @@ class Shapes(Checking):
     """Functional calls of every layout and with broadcasting."""
 
     layouts = generate.LAYOUTS
-    broadcast = 0.4
+    broadcast, empty, odd_sizes = 0.4, True, ODD_SIZES
 
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         all_units = units(self.op, self.place, budget)
         for unit in spread(all_units, 12 if self.place.costly else max(budget.cases, len(all_units)), rng):
-            size = rng.choice(ODD_SIZES) if rng.random() < 0.2 else generate.shape(rng)
+            size = rng.choice(self.odd_sizes) if rng.random() < 0.2 else generate.shape(rng, empty=self.empty)
             case = some_call(self.op, unit, rng, size, self.broadcast if rng.random() < 0.7 else 0.0, self.layouts)
             case.unit = self.unit_name(case)
             yield case
@@ -46,7 +46,8 @@ class Size(Shapes):
 class BroadcastValues(Shapes):
     """Each element of the result is the formula of the operands' elements that broadcasting puts there."""
 
-    broadcast = 0.6
+    broadcast, empty = 0.6, False
+    odd_sizes = tuple(s for s in ODD_SIZES if 0 not in s)
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         return self.wrong_value(case, outcome, "an element of another place")

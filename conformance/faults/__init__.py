@@ -4,9 +4,9 @@ A fault is a deliberately wrong implementation of one thing, patched into reftor
 taken out again before the kit judges it: the kit's own reference is the same code, and must stay right. The modules
 here hold the faults, by kind; each is a decorated function whose docstring says what is wrong:
 
-    @wrong_formula("addcmul", "E1")             a scalar formula in place of the operator's own
-    @wrong_call("add", "O1")                    a function that is called in place of the operator
-    @fault("eq", "D1")                          a context manager that breaks anything else
+    @wrong_formula("addcmul", "E1")     a scalar formula that the operator computes with
+    @wrong_call("add", "O1")            a function that is called in place of the operator
+    @fault("add", "P1")                 a function that gives a context in which something else is wrong
 
 with the operator and the keys of the clauses that are meant to catch it. `reftorch faults` tries them all.
 """
@@ -17,8 +17,8 @@ import functools
 import importlib
 import pkgutil
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -38,8 +38,8 @@ class Fault:
     """One thing that is wrong.
 
     op: the operator that it is in. caught_by: keys of the clauses that are meant to notice. kind: its module.
-    device: where the subject runs. patch: makes the context in which the operator is wrong. wrap: given the call and
-    the case, the function to call instead.
+    device: where the subject runs. dtypes: what it is about, None for any. patch: makes the context in which the
+    operator is wrong. wrap: given the call and the case, the function to call instead.
     """
 
     name: str
@@ -47,7 +47,8 @@ class Fault:
     op: str
     caught_by: tuple[str, ...]
     kind: str
-    device: str
+    device: str = "cpu"
+    dtypes: tuple[str, ...] | None = None
     patch: Patch = contextlib.nullcontext
     wrap: Callable[[Call, Case], Call] | None = None
 
@@ -91,38 +92,37 @@ def operator(name: str) -> Pointwise:
 _registered: dict[str, Fault] = {}
 
 
-def register(function: Callable[..., Any], op: str, caught_by: tuple[str, ...], device: str, **how: Any) -> None:
-    """Add the fault that `function` describes: its name, its docstring's first sentence, its module."""
+def register(function: Callable[..., Any], op: str, caught_by: tuple[str, ...], **how: Any) -> None:
+    """Add the fault that `function` describes by its name, its docstring and its module."""
     name, kind = function.__name__.strip("_").replace("_", "-"), function.__module__.rpartition(".")[2]
     summary = " ".join((function.__doc__ or "").split())
     assert summary and caught_by and name not in _registered, f"{name}: no docstring, no clause, or a second of its name"
-    _registered[name] = Fault(name, summary, op, caught_by, kind, device, **how)
+    _registered[name] = Fault(name, summary, op, caught_by, kind, **how)
 
 
-def fault(op: str, *caught_by: str, device: str = "cpu") -> Callable[[Patch], Patch]:
-    """Decorator: a function that gives the context in which the operator is wrong."""
+def fault(op: str, *caught_by: str, **about: Any) -> Callable[[Patch], Patch]:
+    """Decorator: a function that gives the context in which the operator is wrong. about: device, dtypes."""
     def add(patch: Patch) -> Patch:
-        register(patch, op, caught_by, device, patch=patch)
+        register(patch, op, caught_by, patch=patch, **about)
         return patch
     return add
 
 
-def wrong_call(op: str, *caught_by: str, device: str = "cpu") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def wrong_call(op: str, *caught_by: str, **about: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: function(call, case, **tensors) is called where `call(**tensors)` should be."""
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        register(function, op, caught_by, device,
-                 wrap=lambda call, case: functools.partial(function, call, case))
+        register(function, op, caught_by, wrap=lambda call, case: functools.partial(function, call, case), **about)
         return function
     return add
 
 
 def wrong_formula(op: str, *caught_by: str, device: str = "cpu", dtypes: tuple[str, ...] | None = None,
                   compiled: bool = True, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a scalar formula that computes the calls which have its parameters, see `tools.computing`."""
+    """Decorator: a scalar formula for the calls that have its parameters and these dtypes; see `tools.computing`."""
     def add(formula: Callable[..., Any]) -> Callable[..., Any]:
         from .tools import computing
-        register(formula, op, caught_by, device,
-                 patch=lambda: computing(op, formula, dtypes=dtypes, compiled=compiled, **when))
+        register(formula, op, caught_by, device=device, dtypes=dtypes,
+                 patch=lambda: computing(op, formula, device, dtypes, compiled, **when))
         return formula
     return add
 
@@ -138,17 +138,21 @@ def faults() -> dict[str, Fault]:
 def run_fault(name: str, profile: str = "smoke", seed: int = 0, every: bool = False) -> Caught:
     """Hold the faulty subject to its operator's chapter, in this process.
 
-    The clauses that are meant to notice come first, and the first that does ends it; every: all clauses are tried.
+    The clauses that are meant to notice come first, and the first that does ends it; every: all clauses are tried. Of
+    the profile's dtypes those are tried that the fault is about; if there is none, the fault's own.
     """
     start = time.perf_counter()
-    found = faults()[name]
+    found, budget = faults()[name], PROFILES[profile]
     chapter = load_chapters()[found.op]
     clauses = sorted((c for c in chapter.clauses() if c.check is not None), key=lambda c: c.key not in found.caught_by)
+    if found.dtypes is not None:
+        usual = tuple(d for d in found.dtypes if budget.dtypes is None or d in budget.dtypes)
+        budget = replace(budget, dtypes=usual or found.dtypes)
     subject = found.subject()
     noticed: list[str] = []
     for clause in clauses:
         rng = Random(f"{seed} {found.op}.{clause.key}")
-        verdicts, _ = hold(clause, chapter.op, subject, subject.place(), PROFILES[profile], rng)
+        verdicts, _ = hold(clause, chapter.op, subject, subject.place(), budget, rng)
         if any(v.status in (DIVERGED, CRASHED) for v in verdicts):
             noticed.append(clause.key)
             if not every:
@@ -156,7 +160,7 @@ def run_fault(name: str, profile: str = "smoke", seed: int = 0, every: bool = Fa
     return Caught(bool(set(noticed) & set(found.caught_by)), tuple(noticed), time.perf_counter() - start)
 
 
-def run(names: tuple[str, ...] = (), jobs: int = 0, echo: Callable[[str], Any] = print) -> bool:
-    """Try the faults (all if none is named) and tell of each; whether all were caught."""
+def run(names: Sequence[str] = (), jobs: int = 0, echo: Callable[[str], Any] = print) -> bool:
+    """Try these faults, or all, and tell of each; whether all were caught."""
     from .score import run as run_all
     return run_all(names, jobs, echo)

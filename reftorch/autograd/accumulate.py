@@ -9,7 +9,7 @@ import weakref
 from ..core.options import contiguous_format
 from ..core.tensor import Tensor
 from ..dispatch.state import state
-from .node import LEAF, Node
+from .node import LEAF, Edge, Node
 
 
 class AccumulateGrad(Node):
@@ -44,6 +44,14 @@ class AccumulateGrad(Node):
         else:
             old += new
         return ()
+
+
+def leaf_edge(tensor: Tensor) -> Edge:
+    """The edge of a tensor as a leaf. A tensor has one such node for good, also if it does not require grad meanwhile."""
+    node = tensor.__dict__.get("_leaf")
+    if node is None:
+        node = tensor.__dict__["_leaf"] = AccumulateGrad(tensor)
+    return node, 0
 
 
 def _first(new: Tensor, leaf: Tensor) -> Tensor:

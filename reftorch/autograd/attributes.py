@@ -13,7 +13,7 @@ from ..core.tensor import Tensor
 from ..dispatch.state import state
 from ..dispatch.view import NOWHERE, untracked_alias
 from . import functional
-from .accumulate import AccumulateGrad
+from .accumulate import AccumulateGrad, leaf_edge
 from .history import gradient_edge, is_leaf, set_edge
 from .node import Node
 
@@ -69,7 +69,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     if requires_grad:
         if self._autograd is not None and self._autograd[0] is not None:
             return self
-        edge = AccumulateGrad(self), 0
+        edge = leaf_edge(self)
     if view is None:
         set_edge(self, edge)
     else:  # a view of a tensor that requires grad does too

@@ -69,8 +69,8 @@ class Node:
 
 
 def short_name(node: Node) -> str:
-    """A node's name as error texts have it: 'Mul' for MulBackward0."""
-    return re.sub(r"Backward\d*$", "", node.name())
+    """A node's name as error texts have it: 'Mul' for MulBackward0, 'Fill2' for FillBackward2."""
+    return re.sub(r"Backward(?:0$|(?=[1-9]+$))", "", node.name())
 
 
 def fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:

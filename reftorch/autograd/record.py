@@ -29,40 +29,22 @@ GRAD = 0  # the environment's first entry
 class Plan:
     """What to save, and what to run, when exactly these arguments of an operator want gradients.
 
-    sources: what a node saves, in order. steps: (argument number among the differentiable ones, function, places of its
-    parameters in [grad, *saved]).
+    sources: what a node saves, in the order in which backward checks it (by name, as PyTorch does; the result last).
+    steps: (argument number among the differentiable ones, function, places of its parameters in [grad, *saved]).
     """
 
     __slots__ = ("rule", "sources", "steps", "saves_self", "saves_result")
 
     def __init__(self, rule: Rule, mask: int):
         self.rule = rule
-        self.sources: list[Source] = []
-        self.steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
-        for k, function in enumerate(rule.functions):
-            if mask >> k & 1:
-                places = tuple(self._place(name) for name in inspect.signature(function).parameters)
-                self.steps.append((k, function, places))
+        wanted = [(k, f, list(inspect.signature(f).parameters)) for k, f in enumerate(rule.functions) if mask >> k & 1]
+        names = {name for _, _, parameters in wanted for name in parameters} - {"grad", "grads"}
+        ordered = sorted(names, key=lambda name: (name == "result", name))
+        self.sources: list[Source] = [rule.source(name) for name in ordered]
+        self.steps = [(k, f, tuple(ordered.index(name) + 1 if name in names else GRAD for name in parameters))
+                      for k, f, parameters in wanted]
         self.saves_self = (ARGUMENT, 0) in self.sources
-        self.saves_result = any(kind == RESULT for kind, _ in self.sources)
-
-    def _place(self, name: str) -> int:
-        names = self.rule.names
-        if name in ("grad", "grads"):
-            return GRAD
-        if name in names:
-            source = ARGUMENT, names.index(name)
-        elif name == "result":
-            source = RESULT, 0
-        elif name.endswith("_meta") and name[:-5] in names:
-            source = META, names.index(name[:-5])
-        elif name.endswith("_offset") and name[:-7] in names:
-            source = OFFSET, names.index(name[:-7])
-        else:
-            raise TypeError(f"{self.rule.op}: a derivative asks for {name!r}, which is no argument")
-        if source not in self.sources:
-            self.sources.append(source)
-        return self.sources.index(source) + 1
+        self.saves_result = "result" in names
 
 
 class Rule:
@@ -83,6 +65,15 @@ class Rule:
             part.capitalize() for part in op.name.strip("_").split("_")) + "Backward0"
         self.classes: dict[str, type[Recorded]] = {}
         self.fixed = self.node_class(self.name) if isinstance(self.name, str) else None
+
+    def source(self, name: str) -> Source:
+        """What a parameter of a derivative function stands for."""
+        if name == "result":
+            return RESULT, 0
+        for kind, suffix in ((ARGUMENT, ""), (META, "_meta"), (OFFSET, "_offset")):
+            if name.endswith(suffix) and (argument := name[:len(name) - len(suffix)]) in self.names:
+                return kind, self.names.index(argument)
+        raise TypeError(f"{self.op}: a derivative asks for {name!r}, which is no argument")
 
     def _unknown(self, grad: Any) -> Any:
         raise NotImplementedError(f"the derivative of '{self.op.name}' is not covered")

@@ -20,10 +20,11 @@ class device:
     Raises RuntimeError, as PyTorch does, for an unknown device type or a malformed index.
     """
 
-    __slots__ = ("type", "index", "backend", "_hash")
+    __slots__ = ("type", "index", "backend", "blocks", "_hash")
 
     type: str
     index: int | None
+    blocks: dict[int, Any]  # the allocator's free blocks by size; set by as_device, for the quick way to memory
 
     def __init__(self, type: str | device, index: int | None = None):  # noqa: A002 (PyTorch's name)
         if isinstance(type, device):
@@ -99,7 +100,10 @@ def as_device(spec: str | device | int | None) -> device:
         raise RuntimeError(f"{d.type} device ordinal {d.index} is out of range: there are {d.backend.device_count()}")
     if not d.backend.indexed:
         d = device(d.type)
-    d = _canonical.setdefault(d, d)
+    if d not in _canonical:
+        d.blocks = d.backend.allocator(d).free_blocks
+        _canonical[d] = d
+    d = _canonical[d]
     # A bare name follows the current device, so only a full one is remembered under the spec itself.
     if isinstance(spec, device) and (spec.index is not None or not d.backend.indexed):
         _canonical[spec] = d

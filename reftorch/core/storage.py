@@ -15,31 +15,40 @@ class Storage:
     else keeps it alive (a NumPy array that the tensor shares).
     """
 
-    __slots__ = ("device", "nbytes", "ptr", "_allocator", "_owner", "__weakref__")
+    __slots__ = ("device", "nbytes", "ptr", "_blocks", "_owner", "__weakref__")
 
-    def __init__(self, device: device, nbytes: int, ptr: int | None = None, owner: Any = None):
+    def __init__(self, device: device, nbytes: int, ptr: int = 0, owner: Any = None):
         self.device = device
         self.nbytes = nbytes
         self._owner = owner
-        self._allocator = allocator = None if owner is not None else device.backend.allocator(device)
-        self.ptr: int = allocator.allocate(nbytes) if ptr is None else ptr  # type: ignore[union-attr]
+        if owner is not None:
+            self.ptr, self._blocks = ptr, None
+            return
+        try:
+            self._blocks = blocks = device.blocks[nbytes]
+            self.ptr = blocks.pop()
+        except (KeyError, IndexError):
+            self._blocks = None  # in case there is no memory
+            self.ptr = device.backend.allocator(device).allocate(nbytes)
+            self._blocks = device.blocks[nbytes]
 
     def __del__(self) -> None:
-        if self._allocator is not None:
-            self._allocator.free(self.ptr, self.nbytes)
+        if self._blocks is not None:
+            self._blocks.append(self.ptr)
 
     def resize_(self, nbytes: int) -> None:
         """Move to a run of `nbytes` bytes; what fits of the old contents stays.
 
         Raises RuntimeError for memory that this library did not allocate.
         """
-        if self._allocator is None:
+        if self._blocks is None:
             raise RuntimeError("Trying to resize storage that is not resizable")
-        old, kept = self.ptr, min(self.nbytes, nbytes)
-        self.ptr = self._allocator.allocate(nbytes)
-        if kept:
-            self.device.backend.copy_within(self.ptr, old, kept)
-        self._allocator.free(old, self.nbytes)
+        moved = Storage(self.device, nbytes)
+        if self.nbytes and nbytes:
+            self.device.backend.copy_within(moved.ptr, self.ptr, min(self.nbytes, nbytes))
+        # The other storage takes the old block, and gives it back.
+        self.ptr, moved.ptr = moved.ptr, self.ptr
+        self._blocks, moved._blocks = moved._blocks, self._blocks
         self.nbytes = nbytes
 
     def data_ptr(self) -> int:

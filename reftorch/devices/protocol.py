@@ -14,13 +14,20 @@ from ..core.device import device
 
 
 class Allocator(Protocol):
-    """Memory of one device. Addresses are the device's: only its backend may use them."""
+    """Memory of one device. Addresses are the device's: only its backend may use them.
+
+    free_blocks: free addresses by requested size. A storage takes one with pop() and gives it back with append(); it
+    calls `allocate` where there is none.
+    """
+
+    free_blocks: dict[int, Any]
 
     def allocate(self, nbytes: int) -> int:
-        """Address of `nbytes` uninitialised bytes, 64-byte aligned. Raises OutOfMemoryError (a RuntimeError)."""
-        ...
+        """Address of `nbytes` uninitialised bytes, 64-byte aligned; `free_blocks[nbytes]` exists afterwards.
 
-    def free(self, ptr: int, nbytes: int) -> None: ...
+        Raises MemoryError.
+        """
+        ...
 
 
 class DeviceBackend(Protocol):

@@ -107,7 +107,7 @@ def run(torch: Any, program: Any) -> list[Any]:
     for kind, name, i, j, n, off in steps:
         x, y = tensors[i % len(tensors)], tensors[j % len(tensors)]
         if kind == "write" and x is not y and same_memory(x, y) and not (x.is_contiguous() and y.is_contiguous()):
-            y = y.clone()  # what a write that overlaps its source gives is nobody's business
+            y = y.detach().clone()  # what a write that overlaps its source gives is nobody's business
         with torch.no_grad() if off else nullcontext():
             try:
                 if kind == "view":

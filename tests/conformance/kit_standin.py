@@ -129,6 +129,18 @@ class Wrong(Right):
         return np.nextafter(unfused(c), np.inf).astype(c.bits("self").dtype)
 
 
+class Changing(Wrong):
+    """Wrong or right, on one processor or another, as the environment says."""
+
+    name = "changing"
+
+    def environment(self) -> dict[str, str]:
+        return {"cpu_capability": os.environ.get("KIT_CAPABILITY", "AVX512"), "torch": "9.9.1+cpu"}
+
+    def compute(self, c: Case) -> np.ndarray:
+        return super().compute(c) if "KIT_WRONG" in os.environ else unfused(c)
+
+
 class Partial(Right):
     name = "partial"
 

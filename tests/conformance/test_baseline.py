@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conformance.baseline import Baseline, Entry
 
 HERE = {"cpu_capability": "AVX512", "torch": "2.13.0+cpu"}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
+import reftorch
 from conformance.case import CANARY, Case, View
 from conformance.execute import NotRun, call_text, execute, literal
 from conformance.subjects import covered_version, make_subject, subjects
-
-import reftorch
 
 NAMESPACES = [(torch, "cpu"), (reftorch, "cpu"), (reftorch, "cuda")]
 IDS = ["torch", "reftorch", "reftorch-cuda"]
@@ -214,7 +214,8 @@ def test_cases_survive_json() -> None:
 
 class TestSubjects:
     def test_discovery_finds_every_file(self) -> None:
-        assert {"torch", "torch-refs", "torch-inductor", "torch-aot-eager", "reftorch", "reftorch-cuda"} <= set(subjects())
+        names = {"torch", "torch-refs", "torch-inductor", "torch-aot-eager", "reftorch", "reftorch-cuda"}
+        assert names <= set(subjects())
 
     def test_an_unknown_name_lists_the_known_ones(self) -> None:
         with pytest.raises(LookupError, match="torch-inductor"):

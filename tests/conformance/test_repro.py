@@ -15,16 +15,16 @@ import kit_standin
 import numpy as np
 import pytest
 import torch
+
 from conformance import wanted
 from conformance.case import CANARY, Case, View
 from conformance.clause import CRASHED, DIVERGED, Verdict
 from conformance.execute import execute
-from conformance.repro import CANNOT_RUN, identity, replay, script
 from conformance.report import load
+from conformance.repro import CANNOT_RUN, identity, replay, script
 from conformance.runner import Plan, Run
 from conformance.shrink import shrink
 from conformance.subjects import Spelling, make_subject
-
 from reftorch.ops.add import add
 from reftorch.ops.addcmul import addcmul
 
@@ -111,8 +111,8 @@ def test_each_thing_that_can_be_wanted(tmp_path: Path, case: Case, right: dict[s
     assert exit_code(tmp_path, case, wrong) == 1
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "complex64", "complex128", "int8", "uint8", "int64",
-                                   "bool"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "complex64", "complex128", "int8", "uint8",
+                                   "int64", "bool"])
 def test_dtypes(tmp_path: Path, dtype: str) -> None:
     x = View(0, dtype, (2, 2), (1, 2))
     case = Case("eq", "functional", {"self": x, "other": View(1, dtype, (), ())}, [np.ones(64, np.uint8)] * 2)
@@ -159,7 +159,8 @@ def test_other_spellings(tmp_path: Path) -> None:
 
 def test_it_says_when_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "repro.py"
-    path.write_text(script(verdict(simple(), {"bits": WRONG}), "x", "a.C1", "Text.", Spelling(("import no_such as torch",))))
+    absent = Spelling(("import no_such as torch",))
+    path.write_text(script(verdict(simple(), {"bits": WRONG}), "x", "a.C1", "Text.", absent))
     code, out = run_here(path)
     assert code == CANNOT_RUN and "cannot run: No module named" in out
     path.write_text(script(verdict(simple(), {"bits": WRONG}), "torch", "a.C1", "Text.", EAGER, "xpu"))
@@ -185,7 +186,8 @@ def test_texts_cannot_break_out_of_the_script(tmp_path: Path) -> None:
 
 
 def test_names_are_stable() -> None:
-    assert identity("torch", "addcmul.C1", "x") == identity("torch", "addcmul.C1", "x") != identity("torch", "addcmul.C1x", "")
+    name = identity("torch", "addcmul.C1", "x")
+    assert name == identity("torch", "addcmul.C1", "x") != identity("torch", "addcmul.C1x", "")
     assert len(identity("a", "b", "c")) == 8
 
 
@@ -263,8 +265,8 @@ class TestShrink:
         assert found.form == "in-place" and found.args["self"] == replace(case.args["self"], buffer=0)
 
     def test_zero_dim_operands_keep_their_dimension(self) -> None:
-        case = Case("add", "functional", {"self": View(0, "float32", (4, 4), (1, 4)), "other": View(1, "float64", (), ())},
-                    [buffer(np.arange(16)), buffer([0.1], np.float64)])
+        args = {"self": View(0, "float32", (4, 4), (1, 4)), "other": View(1, "float64", (), ())}
+        case = Case("add", "functional", args, [buffer(np.arange(16)), buffer([0.1], np.float64)])
         found = small(case, lambda c: 7.0 in elements(c), add)
         assert found.args["other"].size == () and elements(found) == [7.0]  # type: ignore[union-attr]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import kit_standin
 import pytest
+
 from conformance.clause import CRASHED, DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, PROFILES
 from conformance.report import SubjectResult, load
 from conformance.runner import Job, Plan, Queue, Run, clause_status

@@ -11,12 +11,17 @@ from reftorch.devices import host_memory
 from reftorch.devices.allocator import ALIGNMENT, KEEP, CachingAllocator, rounded
 
 
+def free(allocator, ptr, nbytes):
+    """What a storage does when it goes."""
+    allocator.free_blocks[nbytes].append(ptr)
+
+
 @given(st.lists(st.integers(0, 1 << 22), max_size=30), st.randoms(use_true_random=False))
 def test_live_blocks_are_aligned_and_disjoint(sizes, rng):
     allocator, live = CachingAllocator(), []
     for n in sizes:
         if live and rng.random() < 0.4:
-            allocator.free(*live.pop(rng.randrange(len(live))))
+            free(allocator, *live.pop(rng.randrange(len(live))))
         live.append((allocator.allocate(n), n))
     spans = sorted((ptr, ptr + rounded(n)) for ptr, n in live if n)
     assert all(ptr % ALIGNMENT == 0 for ptr, _ in live)
@@ -26,10 +31,9 @@ def test_live_blocks_are_aligned_and_disjoint(sizes, rng):
 def test_a_freed_block_is_handed_out_again():
     allocator = CachingAllocator()
     ptr = allocator.allocate(100)
-    allocator.free(ptr, 100)
-    assert allocator.cached_bytes == rounded(100)
+    free(allocator, ptr, 100)
     assert allocator.allocate(120) == ptr  # same rounded size
-    assert allocator.cached_bytes == 0
+    assert allocator.allocate(100) != ptr
 
 
 def test_memory_is_really_there():
@@ -43,13 +47,15 @@ def test_memory_is_really_there():
         assert back.tobytes() == data
 
 
-def test_the_cache_is_bounded():
-    allocator = CachingAllocator()
-    allocator.free(allocator.allocate(100), 100)
-    allocator.cached_bytes = KEEP  # as if that much were cached
-    allocator.free(allocator.allocate(1000), 1000)
-    assert allocator.cached_bytes == 0
-    assert not any(allocator._free.values())
+def test_what_is_cached_of_large_blocks_is_bounded():
+    allocator, n = CachingAllocator(), 3 << 20
+    ptr = allocator.allocate(n)
+    free(allocator, ptr, n)
+    assert allocator.large_bytes == rounded(n)
+    assert allocator.allocate(n) == ptr and allocator.large_bytes == 0
+    allocator.large_bytes = KEEP  # as if that much were cached
+    free(allocator, ptr, n)
+    assert not any(allocator.free_blocks.values()) and not allocator._owners
 
 
 def test_a_bias_moves_every_address():

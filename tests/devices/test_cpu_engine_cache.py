@@ -51,8 +51,8 @@ def result(t="float32"):
 
 def test_a_second_process_does_not_import_numba(directory):
     root = Path(engine.__file__).parents[3]
-    runs = [subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=root, timeout=120)
-            for _ in range(2)]
+    command = [sys.executable, "-c", SCRIPT]
+    runs = [subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=120) for _ in range(2)]
     assert [r.stdout.strip() for r in runs] == ["True", "False"], [r.stderr for r in runs]
 
 

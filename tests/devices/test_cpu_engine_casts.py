@@ -89,12 +89,12 @@ def test_all_codes_of_the_16_bit_floats(t):
 
     # Around every code: the number itself, the midpoint to the next, and their neighbours.
     shift = 16 if t == "bfloat16" else 13
-    bits = wide[~nan].view("u4").astype(np.int64)[:, None] + np.array([0, 1, -1, (1 << (shift - 1)) - 1, 1 << (shift - 1),
-                                                                      (1 << (shift - 1)) + 1])
+    half = 1 << (shift - 1)
+    bits = wide[~nan].view("u4").astype(np.int64)[:, None] + np.array([0, 1, -1, half - 1, half, half + 1])
     floats = np.ascontiguousarray(bits.ravel().astype("u4")).view("f4")
     if t == "float16":  # below its normal numbers the midpoints lie elsewhere
-        tiny = np.arange(0, 1024 * 4, dtype="f4") * np.float32(2.0**-26)
-        floats = np.concatenate([floats, tiny, np.nextafter(tiny, np.float32(1)), np.nextafter(tiny, np.float32(-1))])
+        one, tiny = np.float32(1), np.arange(0, 1024 * 4, dtype="f4") * np.float32(2.0**-26)
+        floats = np.concatenate([floats, tiny, np.nextafter(tiny, one), np.nextafter(tiny, -one)])
     want, narrow = encode(t, floats), cast(floats, "float32", t).view("u2")
     assert (narrow == want)[~np.isnan(floats)].all()
     assert np.isnan(decode(t, narrow[np.isnan(floats)])).all()

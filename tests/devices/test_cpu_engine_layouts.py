@@ -1,4 +1,4 @@
-"""The pointwise engine's loops: sizes, strides, ranges, in-place, large outputs, and what the loop body is made of."""
+"""The pointwise engine's loops: sizes, strides, ranges, in-place, large outputs, and the loop body's code."""
 from __future__ import annotations
 
 import random
@@ -48,7 +48,8 @@ def adder(t):
 
 def apply(k, out, *inputs):
     arrays = [out, *(np.broadcast_to(x, out.shape) for x in inputs)]
-    k.launcher(out.shape, [[s // a.itemsize for s in a.strides] for a in arrays])(*(a.ctypes.data for a in arrays))
+    launch = k.launcher(out.shape, [[s // a.itemsize for s in a.strides] for a in arrays])
+    launch(*(a.ctypes.data for a in arrays))
 
 
 @pytest.mark.parametrize("t", TYPES)
@@ -62,8 +63,9 @@ def test_every_size_contiguous_and_in_place(t):
         assert (buffer[1:-1] == want).all() and buffer[0] == buffer[-1] == buffer.dtype.type(CANARY), n
         apply(adder(t), a, a, b)  # the output is the first input
         assert (a == want).all(), n
+        want = total(t, b, b)
         apply(adder(t), b, b, b)  # and both
-        assert n == 0 or t == "bool" or (b != want).any() or (b == want).all()
+        assert (b == want).all(), n
 
 
 def test_one_element_without_dimensions():
@@ -79,8 +81,10 @@ def strided(rng, shape, dtype):
     buffer = np.full(prod(padded) + 8, CANARY, dtype)
     start = rng.randrange(8)
     view = buffer[start:start + prod(padded)].reshape(padded)
-    cut = tuple(slice(0, shape[d] * step, step) for d, step in zip(
-        order, (p // max(shape[d], 1) if shape[d] and p % shape[d] == 0 else 1 for d, p in zip(order, padded))))
+    cut = []
+    for d, n in zip(order, padded):
+        step = n // shape[d] if shape[d] and n % shape[d] == 0 else 1
+        cut.append(slice(0, shape[d] * step, step))
     return buffer, view[(*cut, ...)].transpose(np.argsort(order))
 
 
@@ -110,9 +114,8 @@ def test_a_range_is_computed_in_any_pieces():
     rng, values = random.Random(3), np.random.default_rng(3)
     for shape in ((1000,), (7, 33), (3, 4, 5, 6), (50, 2)):
         x, y = (values.standard_normal(shape[::-1]).T for _ in range(2))
-        for operands in ((np.empty(shape), x, y), (np.empty(shape), np.ascontiguousarray(x), y[:1] + np.zeros(shape)),
-                         (np.empty(shape)[..., ::-1][..., ::-1], np.broadcast_to(x[..., :1], shape), y)):
-            out, *inputs = operands
+        for inputs in ((x, y), (np.ascontiguousarray(x), y), (np.broadcast_to(x[..., :1], shape), y.copy())):
+            operands = out, *inputs = np.empty(shape), *inputs
             geometry, numel = plan_geometry(shape, [[s // 8 for s in a.strides] for a in operands], [8] * 3)
             cuts = sorted(rng.choices(range(numel + 1), k=5))
             pieces = list(zip([0, *cuts], [*cuts, numel]))
@@ -128,8 +131,9 @@ def test_outputs_that_are_streamed_past_the_caches():
     for start in (0, 1, 15, 16):
         out = buffer[start:start + n]
         apply(adder("float32"), out, a, b)
-        assert (out == a + 1).all() and (buffer[:start] == CANARY).all() and (buffer[start + n:] == CANARY).all()
-        buffer[:] = CANARY
+        assert (out == a + 1).all()
+        out[:] = CANARY
+        assert (buffer == CANARY).all()
     apply(adder("float32"), a, a, b)
     assert a[0] == 1 and a[-1] == n  # float32 is exact up to 2**24
 
@@ -168,19 +172,19 @@ def test_fma_is_fused_and_a_product_plus_a_sum_is_not_in_body_and_tail(t):
 def test_subnormals_are_not_flushed():
     for t in ("float32", "float64", "float16", "bfloat16"):
         tiny = {"float16": 2.0**-24, "bfloat16": 2.0**-133}.get(t) or np.nextafter(np.dtype(t).type(0), 1)
-        a = np.full(50, encode(t, np.float32(tiny)) if t == "bfloat16" else tiny, "u2" if t == "bfloat16" else t)
+        a = encode(t, np.full(50, tiny, "f4")) if t == "bfloat16" else np.full(50, tiny, t)
         out = np.empty_like(a)
         apply(adder(t), out, a, a)
         assert (out == total(t, a, a)).all() and (out != 0).all()
 
 
-@pytest.mark.parametrize("t, compute", [("float32", "float32"), ("bfloat16", "float32"), ("float64", "float64")])
-def test_the_vectorised_loop_has_packed_fma(t, compute):
+@pytest.mark.parametrize("t", ["float32", "bfloat16", "float64"])
+def test_the_vectorised_loop_has_packed_fma(t):
     if "+fma," not in host()[1] + ",":
         pytest.skip("this processor has no FMA instruction")
+    compute, width = ("float64", "d") if t == "float64" else ("float32", "s")
     asm = kernel(fused, [t] * 3, t, compute).asm()
-    width = "s" if compute == "float32" else "d"
     assert re.search(rf"vfmadd\w*p{width}\s.*%[yz]mm", asm)
-    assert "NRT_" not in asm and "numba" not in asm.lower().replace("_zn08numbaenv", "")
+    assert "NRT_" not in asm and "numba" not in asm.lower()
     loose = kernel(unfused, [t] * 3, t, compute).asm()
     assert re.search(rf"vmulp{width}\s.*%[yz]mm", loose) and "vfmadd" not in loose

@@ -117,7 +117,7 @@ def sample(dtype: str, size: Any, *seed: Any, tame: bool = False) -> np.ndarray:
         return (parts[0] + 1j * parts[1]).astype(dtype)
     if tame:
         return carrier(rng.choice([-1.0, 1.0], size) * rng.uniform(0.5, 2, size), dtype)
-    span = {"float16": 20, "float64": 1060}.get(dtype, 140)
+    span = {"float16": 20, "float64": 1020}.get(dtype, 140)
     near = rng.normal(size=size)
     wide = near * 2.0 ** rng.integers(-span, span, size)
     small = rng.integers(-6, 7, size) / 2

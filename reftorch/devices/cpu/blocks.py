@@ -93,13 +93,14 @@ class _Distinct(ir.values.MDValue):  # type: ignore[misc]
 
 def loop_facts(module: ir.Module, **settings: Any) -> Any:
     """Metadata for a loop: vectorize_enable=I1(0) becomes llvm.loop.vectorize.enable."""
-    facts = [module.add_metadata([f"llvm.loop.{name.replace('_', '.')}", value]) for name, value in settings.items()]
+    names = {name: f"llvm.loop.{name.replace('_', '.')}" for name in settings}
+    facts = [module.add_metadata([names[name], value]) for name, value in settings.items()]
     return _Distinct(module, facts, names_itself=True)
 
 
 def independent_accesses(module: ir.Module) -> tuple[Callable[[Any], Any], Any]:
-    """(mark, facts): no two rounds of the loop with these facts depend on each other through a load or store that
-    was given to `mark`. Such a loop can be vectorised without comparing addresses.
+    """(mark, facts): no two rounds of the loop with these facts depend on each other through a load or store
+    given to `mark`. Such a loop can be vectorised without comparing addresses.
     """
     group = _Distinct(module, [], names_itself=False)
 

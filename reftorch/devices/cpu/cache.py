@@ -77,7 +77,7 @@ def _write(name: str, data: bytes) -> None:
 
 
 def meaning(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """What a formula computes, as data: its bytecode, and the meaning of every function and number it names."""
+    """What a formula computes: its bytecode, and the meaning of every function and number that it names."""
     seen: dict[int, int] = {}
 
     def of(value: Any) -> Any:
@@ -97,4 +97,4 @@ def meaning(function: Callable[..., Any]) -> tuple[Any, ...]:
             return f"module {value.__name__}"
         return tuple(of(x) for x in value) if isinstance(value, tuple) else repr(value)
 
-    return of(function)
+    return (of(function),)

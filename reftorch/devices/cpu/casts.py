@@ -68,7 +68,7 @@ def convert(b: ir.IRBuilder, value: Any, source: Element, target: Element) -> An
 
 
 def round_to(b: ir.IRBuilder, value: Any, target: Element) -> Any:
-    """A float32 `value` rounded to `target` and held as float32; other types than 16-bit floats stay as they are."""
+    """A float32 `value` rounded to a 16-bit `target` and held as float32; other values stay as they are."""
     return _widen(b, _narrow(b, value, target), target) if target.is_narrow_float else value
 
 

@@ -86,8 +86,8 @@ _kernels: dict[tuple[Any, ...], Kernel] = {}
 _building = threading.Lock()
 
 
-def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, compute_type: str | Sequence[str],
-           scalar_types: Sequence[str] = ()) -> Kernel:
+def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str,
+           compute_type: str | Sequence[str], scalar_types: Sequence[str] = ()) -> Kernel:
     """The kernel out = formula(*inputs, *scalars): from this process, the cache on disk, or the compiler.
 
     formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith, and
@@ -112,8 +112,9 @@ def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, 
     return found
 
 
-def launcher(formula: Callable[..., Any], in_types: Sequence[str], out_type: str, compute_type: str | Sequence[str],
-             scalar_types: Sequence[str], size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[..., None]:
+def launcher(formula: Callable[..., Any], in_types: Sequence[str], out_type: str,
+             compute_type: str | Sequence[str], scalar_types: Sequence[str],
+             size: Sequence[int], strides: Sequence[Sequence[int]]) -> Callable[..., None]:
     """launch(out_ptr, in_ptr..., scalar...); see `kernel` and `Kernel.launcher`."""
     return kernel(formula, in_types, out_type, compute_type, scalar_types).launcher(size, strides)
 

@@ -1,7 +1,7 @@
-"""A kernel's entries from Python: CPython METH_FASTCALL functions in LLVM that unbox their arguments and call it.
+"""A kernel's entries from Python: METH_FASTCALL functions in LLVM that unbox their arguments and call it.
 
-    launch(out, in0, ..., scalar0, ...)                       all elements; the geometry is bound to the function
-    call(geometry, begin, end, out, in0, ..., scalar0, ...)   elements [begin, end) of any geometry
+    launch(out, in0, ..., scalar0, ...)                      all elements of the geometry it is bound to
+    call(geometry, begin, end, out, in0, ..., scalar0, ...)  elements [begin, end) of any geometry
 
 Addresses are ints, scalars are numbers, the result is None. Python's conversion errors (TypeError,
 OverflowError) propagate, and a wrong number of arguments is a TypeError.

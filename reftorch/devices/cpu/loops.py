@@ -23,13 +23,25 @@ from typing import Any
 
 from llvmlite import ir
 
-from .blocks import (I1, I64, PTR, VOID, Variable, every, independent_accesses, item, loop_facts, loop_range, loop_while,
-                     minimum, offset)
+from .blocks import (
+    I1,
+    I64,
+    PTR,
+    VOID,
+    Variable,
+    every,
+    independent_accesses,
+    item,
+    loop_facts,
+    loop_range,
+    loop_while,
+    minimum,
+    offset,
+)
 from .casts import convert, load, store
 from .elements import Element
 from .geometry import MAX_DIMS
 from .stream import emit_streamed_run, worthwhile
-
 
 TILE = 512  # elements: few enough that a tile per operand stays in the first-level cache
 SHORTEST_BROADCAST = 16  # shorter rows do not repay filling a tile
@@ -66,7 +78,8 @@ class Body:
 def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
     """Add the function `kernel` to `module`."""
     run, count = _emit_run(module, body), len(body.memory)
-    kernel = ir.Function(module, ir.FunctionType(VOID, [PTR, I64, I64] + [PTR] * count + body.scalar_types), "kernel")
+    arguments = [PTR, I64, I64] + [PTR] * count + body.scalar_types
+    kernel = ir.Function(module, ir.FunctionType(VOID, arguments), "kernel")
     geometry, begin, end = kernel.args[:3]
     bases, scalars = kernel.args[3:3 + count], kernel.args[3 + count:]
     b = ir.IRBuilder(kernel.append_basic_block("entry"))
@@ -82,11 +95,11 @@ def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
                           b.icmp_signed(">=", b.load(sizes, typ=I64), I64(SHORTEST_BROADCAST))])
 
     with b.if_then(b.and_(all_packed, b.icmp_signed("==", ndim, I64(1))), likely=True):
-        arguments = [b.sub(end, begin), *(offset(b, p, b.mul(begin, s)) for p, s in zip(bases, steps)), *scalars]
+        starts = [offset(b, p, b.mul(begin, s)) for p, s in zip(bases, steps)]
         with b.if_then(worthwhile(b, body.memory, b.load(sizes, typ=I64), bases), likely=False):
-            b.call(emit_streamed_run(module, body.memory, run), arguments)
+            b.call(emit_streamed_run(module, body.memory, run), [b.sub(end, begin), *starts, *scalars])
             b.ret_void()
-        b.call(run, arguments)
+        b.call(run, [b.sub(end, begin), *starts, *scalars])
         b.ret_void()
     with _rows(b, ndim, sizes, strides, begin, end, bases) as (length, starts):
         with b.if_else(all_packed) as (then, otherwise):
@@ -102,7 +115,7 @@ def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
 
 
 def _emit_run(module: ir.Module, body: Body) -> ir.Function:
-    """run(n, out, in0, ..., scalars...): n elements, each operand packed. The only loop that is vectorised."""
+    """run(n, out, in0, ..., scalars...): n elements, each operand packed. The loop that is vectorised."""
     count = len(body.memory)
     run = ir.Function(module, ir.FunctionType(VOID, [I64] + [PTR] * count + body.scalar_types), "run")
     run.linkage = "internal"
@@ -120,7 +133,7 @@ def _emit_run(module: ir.Module, body: Body) -> ir.Function:
 @contextmanager
 def _rows(b: ir.IRBuilder, ndim: Any, sizes: Any, strides: Sequence[Any], begin: Any, end: Any,
           bases: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Run the body for each row, or part of one, in [begin, end): yields its length and the operands' addresses.
+    """Run the body for each row, or part of one, in [begin, end): yields its length and where it starts.
 
     An odometer: `index` counts the dimensions above the innermost, `row` is where each operand's current row
     starts.
@@ -166,7 +179,7 @@ def _rows(b: ir.IRBuilder, ndim: Any, sizes: Any, strides: Sequence[Any], begin:
 
 def _broadcast_row(b: ir.IRBuilder, body: Body, run: ir.Function, length: Any, starts: Sequence[Any],
                    still: Sequence[Any], scalars: Sequence[Any]) -> None:
-    """A row in which some inputs stand still: run it tile by tile, with those inputs read from a filled tile."""
+    """A row in which some inputs stand still: `run` it tile by tile, those inputs read from a filled tile."""
     sources, advance = [starts[0]], [I64(body.memory[0].itemsize)]
     for k, m in enumerate(body.memory[1:], start=1):
         cell = ir.IntType(m.bits)

@@ -1,4 +1,4 @@
-"""LLVM's back end for this processor: from a module to object code, and from object code to a Python function.
+"""LLVM's back end for this processor: from a module to object code, from that to a Python function.
 
 Needs llvmlite.binding only, so that a process whose kernels are all cached never imports numba.
 """
@@ -19,8 +19,8 @@ _PYTHON_FUNCTIONS = (
     "Py_IncRef", "PyEval_SaveThread", "PyEval_RestoreThread")
 _PYTHON_DATA = ("_Py_NoneStruct", "PyExc_TypeError")
 _C_FUNCTIONS = (
-    "fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc", "truncf",
-    "memcpy", "memmove", "memset", "sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock",
+    "fma", "fmaf", "fmod", "fmodf", "hypot", "hypotf", "csqrt", "csqrtf", "floor", "floorf", "trunc",
+    "truncf", "memcpy", "memmove", "memset", "sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock",
     "pthread_cond_wait", "pthread_cond_broadcast")
 _COMPILER_FUNCTIONS = ("__truncsfhf2", "__extendhfsf2")  # float16 on processors without instructions for it
 _METH_FASTCALL = 0x0080
@@ -34,7 +34,7 @@ def host() -> tuple[str, str]:
 
 def triple() -> str:
     """The platform code is made for."""
-    return llvm.get_default_triple()
+    return str(llvm.get_default_triple())
 
 
 def _target_machine() -> Any:
@@ -81,7 +81,7 @@ def assembly(text: str) -> str:
 
 
 class Library:
-    """Object code in memory, as long as this object lives: library[name] is the address of an exported function."""
+    """Object code in memory while this object lives: library[name] is the address of an exported function."""
 
     def __init__(self, code: bytes, exports: Iterable[str], symbols: dict[str, int]):
         """symbols: addresses that the code may refer to besides Python's and C's.
@@ -96,7 +96,7 @@ class Library:
         self._tracker = builder.link(_jit(), f"reftorch{next(_numbers)}")
 
     def __getitem__(self, name: str) -> int:
-        return self._tracker[name]
+        return int(self._tracker[name])
 
 
 _numbers = itertools.count()
@@ -117,7 +117,8 @@ class PythonFunction:
         """The Python built-in that passes `value` as its first argument, self, in C."""
         new: Any = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        return new(ctypes.addressof(self._method), value, None)
+        function: Callable[..., Any] = new(ctypes.addressof(self._method), value, None)
+        return function
 
 
 @functools.cache

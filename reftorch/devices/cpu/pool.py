@@ -2,7 +2,7 @@
 
 `emit_pool` makes three functions over a block of shared memory, whose layout is in threads.py:
 
-    void parallel(task, context, begin, end)  run task(context, i, j) for chunks [i, j) that cover [begin, end)
+    void parallel(task, context, begin, end)  run task(context, i, j) for chunks that cover [begin, end)
     void worker(number)                       the life of a helper thread; the caller is number 0
     void stop()                               end the helpers
 

@@ -1,4 +1,4 @@
-"""The names of reftorch.numerics.arith in a formula. What they mean is said there; this is how LLVM does it."""
+"""The names of reftorch.numerics.arith: what they mean is said there, this is how LLVM does it."""
 from __future__ import annotations
 
 import platform
@@ -130,7 +130,7 @@ def floordiv(b: ir.IRBuilder, t: Element, x: Any, y: Any) -> Any:
 
 
 def _safe_divisor(b: ir.IRBuilder, t: Element, y: Any) -> Any:
-    """1 in place of the divisors that stop the processor: 0, and -1, which overflows the most negative integer."""
+    """1 in place of the divisors that stop the processor: 0, and -1 (the most negative integer overflows)."""
     one = y.type(1)
     y = b.select(b.icmp_unsigned("==", y, y.type(0)), one, y)
     return b.select(b.icmp_signed("==", y, y.type(-1)), one, y) if t.kind == "int" else y
