@@ -105,7 +105,7 @@ class Case:
                     [np.frombuffer(base64.b85decode(b), np.uint8).copy() for b in data["buffers"]],
                     value(data["out"]), value(data["grad"]), data["unit"], data["note"], data.get("modify", ""))
 
-    def with_args(self, **args: Value) -> Case:
+    def with_args(self, /, **args: Value) -> Case:
         return replace(self, args={**self.args, **args})
 
 

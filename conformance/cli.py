@@ -1,6 +1,7 @@
 """The command line. Everything but click is imported by the command that needs it, so that --help is quick."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -87,7 +88,7 @@ def conform(subjects: tuple[str, ...], device: str | None, baseline: Path | None
       0  every clause held, or its divergences are in the baseline
       1  a divergence or crash that is not in the baseline, or an entry past its date
       2  the command was used wrongly
-      3  nothing ran, or a subject that was asked for is not available here
+      3  nothing ran, the run was interrupted, or a subject that was asked for is not available here
       4  a baseline entry applies here, its clause ran, and it no longer shows
     """
     from datetime import date
@@ -121,8 +122,9 @@ def conform(subjects: tuple[str, ...], device: str | None, baseline: Path | None
     console = _console()
     with _Progress(console, sum(map(len, run.selected.values())) * len(names)) as progress:
         run.tell = progress
-        results = run.run()
-    report = load(results)
+        with contextlib.suppress(KeyboardInterrupt):  # what there is by then is shown, as incomplete
+            run.run()
+    report = load(plan.out / "results.jsonl")
     code = _write_reports(report, plan.out, junit, console)
     if update_baseline and baseline is not None and known is not None:
         keys = [k for k in restrict if k != "nothing"]
@@ -417,7 +419,11 @@ def faults(names: tuple[str, ...], jobs: int) -> None:
 
 
 def _faults_caught_by(chapter: str, key: str | None) -> list[str]:
-    return []
+    """Lines about the seeded faults in this operator, or those that the clause is meant to catch."""
+    from .faults import faults
+    found = [f for f in faults().values() if f.op == chapter and (key is None or key in f.caught_by)]
+    lines = [f"  {f.name:28} {f.summary}  [{', '.join(f.caught_by)}]" for f in found]
+    return ["\nSeeded faults that it must catch:", *lines] if lines else []
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .runner import Worker, WorkerDied, worker_environment
+from .runner import Worker, WorkerDied, last_line, worker_environment
 from .worker import CHAPTERS
 
 PACKAGES = ("reftorch", "numpy", "numba", "llvmlite", "scipy", "torch", "click", "rich", "jinja2")
@@ -50,16 +50,19 @@ def examine(echo: Callable[[str], Any]) -> bool:
     last = (kernel.stderr.strip().splitlines() or [""])[-1]
     echo("kernels     " + (f"numba compiles and runs a formula: {kernel.stdout.strip()}" if not kernel.returncode
                            else f"BROKEN: {last}"))
+    from .subjects import machine, subjects
+    here = machine()
+    echo("environment " + ", ".join(f"{k}={v}" for k, v in here.items()))
     echo("subjects")
-    from .subjects import subjects
     with ThreadPoolExecutor(2) as pool:
         for name, event in pool.map(lambda n: (n, _introduce(n)), subjects()):
             if event["event"] == "ready":
-                place, env = event["place"], event["environment"]
+                place = event["place"]
                 echo(f"  {name:18} {place['device']} {place['mode']}, specification {place['version']}")
-                echo("".join(f"\n{'':21}{k} = {v}" for k, v in env.items())[1:])
+                own = {k: v for k, v in event["environment"].items() if here.get(k) != v}
+                echo(f"{'':21}" + ", ".join(f"{k}={v}" for k, v in own.items()))
             else:
-                echo(f"  {name:18} not available: {event.get('reason') or event.get('text')}")
+                echo(f"  {name:18} not available: {event.get('reason') or last_line(event.get('text', ''))}")
     return works
 
 

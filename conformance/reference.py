@@ -149,6 +149,7 @@ def reference_device(device_type: str, place: Place) -> device:
     made = object.__new__(device)
     made.type, made.index = device_type, next(_indices)
     made.backend, made._hash = ReferenceBackend(device_type), hash((device_type, made.index))
+    made.blocks = made.backend.allocator(made).free_blocks
     return made
 
 

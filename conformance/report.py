@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Exit codes of `reftorch conform`.
 OK, REGRESSION, USAGE, NOTHING_RAN, STALE_BASELINE = range(5)
 
+FORMULA_WIDTH = 90  # in the terminal
+
 Record = dict[str, Any]
 
 
@@ -88,7 +90,7 @@ class Row:
         clauses = [c for c in subject.clauses if c["chapter"] == chapter]
         verdicts = [v for v in subject.verdicts if v["chapter"] == chapter]
         formulas: dict[str, list[str]] = {}
-        for v in verdicts:
+        for v in sorted(verdicts, key=lambda v: v["status"] != HELD):
             if v["formula"]:
                 dtype = v["unit"].replace(",", " ").split()[0] if v["unit"] else ""
                 if dtype not in formulas.setdefault(v["formula"], []):
@@ -100,13 +102,17 @@ class Row:
                    max((float(v["distance"]) for v in verdicts if v["distance"] is not None), default=None),
                    sum(c["seconds"] for c in clauses))
 
-    def formula(self) -> str:
-        """The formulas found, each with the dtypes it was found for."""
+    def formula(self, width: int = 1 << 30) -> str:
+        """The formulas found, each with the dtypes it was found for; the first ones only if it would get wide."""
         every = {d for dtypes in self.formulas.values() for d in dtypes}
         if len(self.formulas) == 1:
             return next(iter(self.formulas))
-        return "; ".join(f"{name} [{', '.join(dtype_classes(dtypes, every))}]"
-                         for name, dtypes in self.formulas.items())
+        parts = [f"{name} [{', '.join(dtype_classes(dtypes, every))}]" for name, dtypes in self.formulas.items()]
+        shown = parts[:1]
+        for part in parts[1:]:
+            if sum(map(len, shown)) + len(part) <= width:
+                shown.append(part)
+        return "; ".join(shown) + (f"; and {len(parts) - len(shown)} more" if len(shown) < len(parts) else "")
 
     def worst(self) -> str:
         return "" if self.distance is None else f"{self.distance:.4g}"
@@ -261,7 +267,7 @@ def _show_table(subject: SubjectResult, console: Console) -> None:
             if status == DIVERGED and r.known:
                 text += f" ({r.known} known)"
             cells.append(f"[{colour}]{text}[/]" if n and colour else text)
-        table.add_row(r.chapter, *cells, str(r.cases), escape(r.formula()), r.worst(), f"{r.seconds:.1f}")
+        table.add_row(r.chapter, *cells, str(r.cases), escape(r.formula(FORMULA_WIDTH)), r.worst(), f"{r.seconds:.1f}")
     console.print(table)
     if any(r.partly for r in rows):
         console.print("* held in part: some units were not run, see below")
@@ -278,7 +284,7 @@ def _show_divergences(subject: SubjectResult, console: Console) -> None:
             last = name
         what = "known" if d["known"] else "CRASHED" if d["status"] == CRASHED else "DIVERGED"
         colour = "yellow" if d["known"] else "red"
-        units = ", ".join(u for u in d["units"] if u)
+        units = "; ".join(u for u in d["units"] if u)
         console.print(f"  [{colour}]{what}[/] {escape(d['fingerprint'])}  \\[{d['id']}]")
         lines = [("in", f"{units} ({d['witnesses']} witness{'es' if d['witnesses'] > 1 else ''})" if units else ""),
                  ("expected", d["expected"]), ("got", d["got"]),

@@ -63,10 +63,13 @@ def replay(path: Path, seconds: float = 120.0, env: dict[str, str] | None = None
 
 
 def script(verdict: Verdict, subject: str, clause: str, text: str, spelling: Spelling, device: str = "cpu",
-           id: str = "") -> str:  # noqa: A002
-    """The script's text. clause: the clause's id; text: what it says; id: the divergence's."""
+           id: str = "", seen: str = "") -> str:  # noqa: A002
+    """The script's text.
+
+    clause: the clause's id; text: what it says; id: the divergence's; seen: the environment it was seen in.
+    """
     assert verdict.case is not None
-    return _Script(verdict, verdict.case, subject, clause, text, spelling, device, id).render()
+    return _Script(verdict, verdict.case, subject, clause, text, spelling, device, id, seen).render()
 
 
 # ---- bits as text ----
@@ -123,8 +126,8 @@ def _few_values(bits: np.ndarray, dtype: str) -> str:
 
 class _Script:
     def __init__(self, verdict: Verdict, case: Case, subject: str, clause: str, text: str, spelling: Spelling,
-                 device: str, id: str):  # noqa: A002
-        self.id = id
+                 device: str, id: str, seen: str):  # noqa: A002
+        self.id, self.seen = id, seen
         self.verdict, self.case, self.wanted = verdict, case, verdict.wanted
         self.subject, self.clause, self.text, self.spelling, self.device = subject, clause, text, spelling, device
         self.crashed = verdict.status == CRASHED
@@ -154,6 +157,8 @@ class _Script:
             for word, what in (("expected", self.verdict.expected), ("got", self.verdict.got)):
                 head += textwrap.wrap(f"{word + ':':10}{what}", WIDTH, subsequent_indent=" " * 10)
             head.append("")
+        if self.seen:
+            head += [*textwrap.wrap(f"Seen with {self.seen}.", WIDTH), ""]
         end = ["Exits with 1 while it is so, 0 when it no longer is, 77 when this cannot run here.", '"""']
         head[0] += f"  [{self.id}]"
         return ['r"""' + head[0].replace('"""', "'''"), *(line.replace('"""', "'''") for line in head[1:]), *end]
@@ -183,7 +188,7 @@ class _Script:
                        "    wrong = np.flatnonzero((got != expected) & ((v == v) | (w == w)))\n"
                        "    for i in wrong[:8]:\n"
                        '        print(f"{what} {i}: expected {expected[i]:#x} = {w[i]}, got {got[i]:#x} = {v[i]}")\n'
-                       "    failures.extend(wrong)",
+                       "    return list(wrong)",
             "check": "def check(what, got, expected):\n"
                      '    print(f"{what}: expected {expected}, got {got}")\n'
                      "    if got != expected:\n        failures.append(what)",
@@ -289,21 +294,20 @@ class _Script:
         want = list(want) if isinstance(want, tuple) else want
         return [f'check("{key}", {self._PLAIN[key]}, {want!r})']
 
-    def arrays(self, what: str, got: str, want: Any, dtype: str) -> list[str]:
+    def arrays(self, what: str, got: str, want: Any, dtype: str, into: str = "failures +=") -> list[str]:
         code, value = _code(dtype)
         expected = f'np.array({_words(np.asarray(want), code)}, "{code}")'
         return [*_assignment("expected", expected, _few_values(np.asarray(want), dtype)),
-                f'compare("{what}", bits({got}, "{code}"), expected, lambda b: {value})']
+                f'{into} compare("{what}", bits({got}, "{code}"), expected, lambda b: {value})']
 
     def check_bits(self, want: Any) -> list[str]:
         dtype = self.shown.get("dtype") or _dtype_of(want)
         if not isinstance(want, list) or len(want) == 1:
             return self.arrays("element", "result", want[0] if isinstance(want, list) else want, dtype)
-        lines = []  # several results are right: it diverges if it is none of them
-        for alternative in want:
-            lines += ["", *self.arrays("element", "result", alternative, dtype),
-                      "counts = [*counts, len(failures)]" if lines else "counts = [len(failures)]", "failures.clear()"]
-        return [*lines, "failures += [1] * all(counts)"]
+        lines = ["# Any one of these is right."]
+        for i, alternative in enumerate(want):
+            lines += self.arrays("element", "result", alternative, dtype, f"from_{i} =")
+        return [*lines, f"failures += min({', '.join(f'from_{i}' for i in range(len(want)))}, key=len)"]
 
     def check_unlike(self, want: Any) -> list[str]:
         code, value = _code(self.shown.get("dtype") or _dtype_of(want))
@@ -364,7 +368,7 @@ class _Script:
             if changed.size:
                 first, last = int(changed[0]), int(changed[-1]) + 1
                 lines += _assignment("", f"expected[{first}:{last}] = {_words(after[first:last], 'u1')}")
-            lines.append(f'compare("byte", bits({name}, "u1"), expected, lambda b: b)')
+            lines.append(f'failures += compare("byte", bits({name}, "u1"), expected, lambda b: b)')
         return lines
 
     def check_error(self, want: dict[str, Any] | None) -> list[str]:

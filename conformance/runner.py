@@ -27,7 +27,7 @@ from . import repro, wanted
 from .baseline import Baseline
 from .clause import CRASHED, DIVERGED, HELD, NOT_RUN, Verdict
 from .subjects import Spelling
-from .worker import CHAPTERS, load_chapters, verdict_from_json, verdict_to_json
+from .worker import CHAPTERS, ending, load_chapters, verdict_from_json, verdict_to_json
 
 FORMAT = 1  # of results.jsonl
 CRASHES = 5  # in one clause; what is left of it then is not run
@@ -145,9 +145,7 @@ class Worker:
         for fd in (self.commands, self.events):
             with contextlib.suppress(OSError):
                 os.close(fd)
-        if gone is None:
-            return "no answer"
-        return f"killed by {signal.Signals(-gone).name}" if gone < 0 else f"exit status {gone}"
+        return "no answer" if gone is None else ending(gone)
 
     def tail(self) -> str:
         """What it printed last about an error."""
@@ -156,6 +154,11 @@ class Worker:
             telling = [line for line in lines if "Error" in line or line.startswith("Fatal")]
             return (telling or lines or [""])[-1][:200]
         return ""
+
+
+def last_line(text: str) -> str:
+    """Of a traceback: the error itself."""
+    return (text.strip().splitlines() or [""])[-1]
 
 
 def worker_environment() -> dict[str, str]:
@@ -329,6 +332,10 @@ class Holding:
                     self.bury(worker, selector, queue, died, f"no answer within {worker.limit:g} s")
                 self.run_.tell({"type": "tick"})
 
+    def stop(self) -> None:
+        while self.workers:
+            self.workers.pop().end()
+
     def give(self, worker: Worker, job: Job | None) -> None:
         if job is not None:
             worker.job, worker.chapter = job, job.chapter
@@ -341,7 +348,8 @@ class Holding:
                     worker.ready, worker.limit = True, self.plan.time_limit
                     self.introduce(event)
                 elif worker.job is None:
-                    self.refused = event.get("reason") or f"the kit failed while it started: {event.get('text')}"
+                    text = last_line(event.get("text", ""))
+                    self.refused = event.get("reason") or f"it failed while it started: {text}"
                     raise WorkerDied
                 else:
                     job, worker.job = worker.job, None
@@ -378,8 +386,7 @@ class Holding:
             self.covered()
             self.shrink()
         finally:
-            for worker in self.workers:
-                worker.end()
+            self.stop()
         self.divergences()
 
     def unavailable(self, reason: str) -> None:
@@ -387,8 +394,8 @@ class Holding:
 
     def clause_done(self, job: Job, event: dict[str, Any]) -> None:
         if event["event"] == "failed":
-            last = event["text"].strip().splitlines()[-1]
-            verdict = Verdict(CRASHED, fingerprint="the kit failed", reason=f"the kit failed, not the subject: {last}",
+            reason = f"the kit failed, not the subject: {last_line(event['text'])}"
+            verdict = Verdict(CRASHED, fingerprint="the kit failed", reason=reason,
                               evidence={"kit": event["text"]})
             return self.finish(job, [verdict], 0, 0.0)
         self.finish(job, [verdict_from_json(v) for v in event["verdicts"]], event["cases"], event["seconds"])
@@ -449,11 +456,12 @@ class Holding:
 
     # ---- divergences ----
     def shrink(self) -> None:
-        """Find a small witness for each divergence. What crashes is left as it is: each try would cost a process."""
+        """Find a small witness for each divergence."""
         jobs = [Job({"do": "shrink", "chapter": group.chapter, "clause": group.clause,
                      "verdict": verdict_to_json(group.smallest), "seconds": SHRINK_SECONDS},
                     group.chapter, group.clause, group=group)
-                for group in self.groups.values() if group.smallest.status == DIVERGED and group.smallest.case]
+                for group in self.groups.values() if group.smallest.case]
+        crashes = [job for job in jobs if job.group and job.group.smallest.status == CRASHED]
 
         def done(job: Job, event: dict[str, Any]) -> None:
             assert job.group is not None
@@ -461,13 +469,16 @@ class Holding:
             if event["event"] == "shrunk":
                 job.group.small = verdict_from_json(event["verdict"])
             else:
-                job.group.note = f"not shrunk: {event.get('text', event)}"
+                job.group.note = f"not shrunk: {last_line(event.get('text', ''))}"
 
         def died(job: Job, flight: dict[str, int], reason: str) -> bool:
             assert job.group is not None
             job.group.note = f"not shrunk: {reason}"
             return False
-        self.work(jobs, done, died)
+        self.work([job for job in jobs if job not in crashes], done, died)
+        if crashes:  # these try every case in a fork, and a process that has run threads is no good for that
+            self.stop()
+            self.work(crashes, done, died)
 
     def divergences(self) -> None:
         assert self.ready is not None
@@ -520,9 +531,11 @@ class Holding:
         assert self.ready is not None
         clause = next(c for c in self.run_.chapters[group.chapter].clauses() if c.key == group.clause)
         told = self.ready["spelling"]
+        environment = self.ready["environment"]
+        seen = ", ".join(f"{k} {environment[k]}" for k in ("torch", "cpu_capability", "processor") if k in environment)
         spelling = Spelling(**(told | {"setup": tuple(told["setup"])})) if told else Spelling()
         path.write_text(repro.script(verdict, self.name, group.name, clause.text, spelling, self.ready["device"],
-                                     group.id))
+                                     group.id, seen))
         return repro.replay(path, env=worker_environment())
 
 

@@ -5,7 +5,7 @@ Every step proposes a simpler case and keeps it if the check still finds the sam
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from reftorch.core.dtype import BOOL, COMPLEX, DTYPES, FLOATING
 from reftorch.dispatch.operator import FUNCTIONAL, REQUIRED
 
-from .case import Case, View
+from .case import Case, Outcome, View
 from .clause import Verdict
+from .wanted import differences
 
 Judge = Callable[[Case], Verdict | None]
 TRIES = 400
@@ -26,6 +27,46 @@ def shrink(case: Case, judge: Judge, op: Any, seconds: float = 10.0) -> Verdict 
     """The divergence in the smallest case found; None if the case alone does not show it."""
     first = judge(case)
     return None if first is None else _Shrinker(first, judge, op, seconds).run()
+
+
+def by_element(large: Verdict, run: Callable[[Case], Outcome]) -> Judge | None:
+    """A judge that needs no check: each element of the result is wanted to be what it was in the large case.
+
+    That is so as long as every element has operands that came together there. None if more than bits is wanted.
+    """
+    case = large.case
+    assert case is not None
+    if set(large.wanted) != {"bits"}:
+        return None
+    rights = large.wanted["bits"] if isinstance(large.wanted["bits"], list) else [large.wanted["bits"]]
+    rights = [np.asarray(r).reshape(-1) for r in rights]
+    number = {key: i for i, key in enumerate(_elements(case))}
+    if any(r.size != len(_elements(case)) for r in rights):
+        return None
+
+    def judge(candidate: Case) -> Verdict | None:
+        if candidate.form != case.form or _numbers(candidate) != _numbers(case):
+            return None
+        try:
+            indices = [number[key] for key in _elements(candidate)]
+        except KeyError:
+            return None
+        want = {"bits": [r[indices] for r in rights]}
+        if not differences(want, candidate, run(candidate)):
+            return None
+        return replace(large, case=candidate, wanted=want)
+    return judge
+
+
+def _elements(case: Case) -> list[tuple[bytes, ...]]:
+    """The operands of each element of the result, row-major."""
+    bits = [_bits(case, v) for name, v in case.views().items() if name != "out"]
+    return [tuple(x.tobytes() for x in row) for row in zip(*(b.reshape(-1) for b in np.broadcast_arrays(*bits)),
+                                                           strict=True)]
+
+
+def _numbers(case: Case) -> str:
+    return repr({k: v for k, v in case.args.items() if not isinstance(v, View)})
 
 
 class _Shrinker:
@@ -57,12 +98,21 @@ class _Shrinker:
             for name in _parts(self.case):
                 self.attempt(packed(self.case, only=name))
         self.attempt(_flat(self.case))
+        self.smaller_sizes()
         self.fewer_elements()
         self.simpler_numbers()
         self.simpler_elements()
         return self.best
 
     # ---- elements ----
+    def smaller_sizes(self) -> None:
+        """Where the dimensions have to stay: one or two elements in each."""
+        if _length(self.case):
+            return
+        for axis in range(max((len(v.size) for v in _parts(self.case).values()), default=0)):
+            if not self.attempt(_cut(self.case, axis, 1)):
+                self.attempt(_cut(self.case, axis, 2))
+
     def fewer_elements(self) -> None:
         n = _length(self.case)
         if not n:
@@ -74,10 +124,7 @@ class _Shrinker:
             half = n // 2
             if not (self.attempt(_take(self.case, range(half))) or self.attempt(_take(self.case, range(half, n)))):
                 break
-        low, high = 0, _length(self.case) or 0  # the shortest beginning; it matters where an element stands
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.attempt(_take(self.case, range(middle))) else (middle, high)
+        self.shortest_beginning()  # it matters where an element stands
         chunk = (_length(self.case) or 0) // 2
         while chunk:
             start = 0
@@ -89,7 +136,14 @@ class _Shrinker:
         n = _length(self.case) or 0
         if n > 1:  # all elements alike read best
             likely = [at] if isinstance(at, int) and at < n else []
-            any(self.attempt(_take(self.case, [i] * n)) for i in [*likely, *range(min(n, 12)), n - 1])
+            if any(self.attempt(_take(self.case, [i] * n)) for i in [*likely, *range(min(n, 40)), n - 1]):
+                self.shortest_beginning()
+
+    def shortest_beginning(self) -> None:
+        low, high = 0, _length(self.case) or 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.attempt(_take(self.case, range(middle))) else (middle, high)
 
     def simpler_elements(self) -> None:
         for name in _parts(self.case):
@@ -97,10 +151,10 @@ class _Shrinker:
             bits = _bits(self.case, view)
             if np.unique(bits.view(f"V{bits.itemsize}") if bits.size else bits).size > 4:
                 continue
-            if not any(self.attempt(packed(self.case, **{name: np.broadcast_to(simple, bits.shape)}))
+            if not any(self.attempt(packed(self.case, {name: np.broadcast_to(simple, bits.shape)}))
                        for simple in _simple(view.dtype)):
                 for rounded in _fewer_digits(bits, view.dtype):
-                    if self.attempt(packed(self.case, **{name: rounded})):
+                    if self.attempt(packed(self.case, {name: rounded})):
                         break
 
     # ---- numbers ----
@@ -112,7 +166,7 @@ class _Shrinker:
             if p.default is not REQUIRED and self.attempt(
                     replace(self.case, args={k: v for k, v in self.case.args.items() if k != p.name})):
                 continue
-            any(self.attempt(self.case.with_args(**{p.name: type(value)(x)}))
+            any(self.attempt(replace(self.case, args=self.case.args | {p.name: type(value)(x)}))
                 for x in (1, 2, -1, 0.5, 0.3, 3) if x != value and (x == int(x) or not isinstance(value, int)))
 
 
@@ -135,13 +189,13 @@ def _with_views(case: Case, views: dict[str, View], buffers: list[np.ndarray]) -
                    grad=views.get("grad"), buffers=[buffers[i] for i in used])
 
 
-def packed(case: Case, only: str | None = None, **contents: np.ndarray) -> Case:
+def packed(case: Case, contents: Mapping[str, np.ndarray] | None = None, only: str | None = None) -> Case:
     """Tensors as contiguous memory of their own. contents: new bits for some of them; only: leave the others alone."""
     views, buffers = _parts(case), list(case.buffers)
     for name, view in list(views.items()):
-        if only is not None and name != only or contents and name not in contents:
+        if only is not None and name != only or contents is not None and name not in contents:
             continue
-        bits = np.array(contents.get(name, _bits(case, view)), order="C")  # a copy that keeps 0 dimensions
+        bits = np.array((contents or {}).get(name, _bits(case, view)), order="C")  # a copy that keeps 0 dimensions
         stride = tuple(s // bits.itemsize for s in bits.strides) if bits.size else view.stride
         views[name] = replace(view, buffer=len(buffers), size=bits.shape, stride=stride, offset=0)
         buffers.append(bits.reshape(-1).view(np.uint8))
@@ -161,7 +215,15 @@ def _flat(case: Case) -> Case | None:
         bits = {k: np.broadcast_to(_bits(case, v), shape).reshape(-1) for k, v in views.items() if v.size}
     except ValueError:
         return None
-    return packed(case, **bits) if bits and len(shape) > 0 else None
+    return packed(case, bits) if bits and len(shape) > 0 else None
+
+
+def _cut(case: Case, axis: int, n: int) -> Case | None:
+    """Only the first `n` places along a dimension, counted from the last one, of the tensors that have more there."""
+    views = {k: v for k, v in _parts(case).items() if len(v.size) > axis and v.size[-1 - axis] > n}
+    if not views:
+        return None
+    return packed(case, {k: np.take(_bits(case, v), range(n), -1 - axis) for k, v in views.items()})
 
 
 def _length(case: Case) -> int | None:
@@ -175,7 +237,7 @@ def _length(case: Case) -> int | None:
 def _take(case: Case, indices: Sequence[int]) -> Case | None:
     if not indices:
         return None
-    return packed(case, **{k: _bits(case, v)[list(indices)] for k, v in _parts(case).items() if v.size})
+    return packed(case, {k: _bits(case, v)[list(indices)] for k, v in _parts(case).items() if v.size})
 
 
 def _simple(dtype: str) -> Iterator[np.ndarray]:

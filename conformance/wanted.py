@@ -44,11 +44,11 @@ def same(a: np.ndarray, b: np.ndarray, dtype: str) -> np.ndarray:
     a, b = np.ascontiguousarray(a).reshape(-1), np.ascontiguousarray(b).reshape(-1)
     if DTYPES[dtype].is_complex:
         part = "float32" if dtype == "complex64" else "float64"
-        return same(a.view(part), b.view(part), part).reshape(-1, 2).all(axis=1)
+        return np.asarray(same(a.view(part), b.view(part), part).reshape(-1, 2).all(axis=1))
     code = np.dtype(f"u{a.itemsize}")
     equal = a.view(code) == b.view(code)
     va, vb = values(a, dtype), values(b, dtype)
-    return equal | ((va != va) & (vb != vb)) if va.dtype.kind == "f" else equal
+    return np.asarray(equal | ((va != va) & (vb != vb)) if va.dtype.kind == "f" else equal)
 
 
 def differences(wanted: dict[str, Any], case: Case, outcome: Outcome) -> list[str]:

@@ -16,12 +16,14 @@ import faulthandler
 import importlib
 import json
 import os
+import signal
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -34,6 +36,9 @@ from .subjects import make_subject
 
 CHAPTERS = "conformance.chapter:chapters"
 Say = Callable[..., None]
+
+# What of an outcome does not depend on where in memory the arguments lie.
+_WITHOUT_LAYOUT = {"bits", "between", "dtype", "size", "error", "grads", "grad_dtypes", "requires_grad", "warning"}
 
 
 def load_chapters(where: str = CHAPTERS) -> Mapping[str, Any]:
@@ -98,6 +103,11 @@ def shows(clause: Clause, op: Any, subject: Subject, place: Place, case: Case, f
                  for v in same), None)
 
 
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+
+
 def _elements(case: Case) -> int:
     return sum(v.numel for v in case.views().values())
 
@@ -110,9 +120,10 @@ def _with_dtypes(v: Verdict, outcome: Outcome) -> Verdict:
 
 
 def verdict_to_json(v: Verdict) -> dict[str, Any]:
-    data = {"status": v.status, "unit": v.unit, "fingerprint": v.fingerprint, "reason": v.reason, "formula": v.formula,
-            "distance": None if v.distance is None else float(v.distance), "expected": v.expected, "got": v.got,
-            "evidence": v.evidence}
+    data: dict[str, Any] = {
+        "status": v.status, "unit": v.unit, "fingerprint": v.fingerprint, "reason": v.reason, "formula": v.formula,
+        "distance": None if v.distance is None else float(v.distance), "expected": v.expected, "got": v.got,
+        "evidence": v.evidence}
     if v.status not in (HELD, NOT_RUN, NOT_APPLICABLE):
         data |= {"case": v.case and v.case.to_json(), "wanted": wanted.to_json(v.wanted)}
     return data
@@ -160,11 +171,15 @@ class Worker:
         place = self.subject.place()
         self.place = replace(place, version=version) if version else place
         set_spec_version(self.place.version)
-        self.budget, self.seed, self.chapters = PROFILES[profile], seed, load_chapters(chapters)
+        self.budget, self.seed, self.source = PROFILES[profile], seed, chapters
         spelling = getattr(self.subject, "spelling", None)
         self.say(event="ready", name=self.subject.name, place=vars(self.place), environment=self.subject.environment(),
                  device=getattr(self.subject, "device", self.place.device),
                  spelling=vars(spelling) if spelling else None)
+
+    @cached_property
+    def chapters(self) -> Mapping[str, Any]:
+        return load_chapters(self.source)
 
     def clause(self, chapter: str, key: str) -> tuple[Any, Clause]:
         found = self.chapters[chapter]
@@ -181,20 +196,51 @@ class Worker:
 
     def do_shrink(self, chapter: str, clause: str, verdict: dict[str, Any], seconds: float) -> None:
         """Answer with a small witness of the divergence, and with what is wanted of it."""
-        from .shrink import shrink
+        from .shrink import by_element, packed, shrink
         op, found = self.clause(chapter, clause)
         large = verdict_from_json(verdict)
         assert large.case is not None
+        if large.status == CRASHED:
+            def crash(c: Case) -> Verdict | None:
+                return replace(large, case=c) if self.dies(c, large.fingerprint) else None
+            small = shrink(large.case, crash, op, seconds)
+            note = "" if small else "not shrunk: it does not crash in a fork"
+            return self.say(event="shrunk", verdict=verdict_to_json(small or large), note=note)
 
         def judge(candidate: Case) -> Verdict | None:
             self.say(event="case", run=-1)
             return shows(found, op, self.subject, self.place, candidate, large.fingerprint)
-        small = shrink(large.case, judge, op, seconds)
-        best = small or large
-        self.say(event="case", run=-1)
+        best, note = shrink(large.case, judge, op, seconds), ""
+        if best is None and (judge_elements := by_element(large, self.subject.run)):
+            best = shrink(large.case, judge_elements, op, seconds)
+        if best is None:
+            best, note = large, "not shrunk further: the check judges the case only with others"
+            if set(large.wanted) & {"bits", "between", "error"} and set(large.wanted) <= _WITHOUT_LAYOUT:
+                plain = packed(large.case)
+                if wanted.differences(large.wanted, plain, self.subject.run(plain)):
+                    best = replace(large, case=plain)
         self.complete(best)
-        note = "" if small else "not shrunk further: the check judges the case only with others"
         self.say(event="shrunk", verdict=verdict_to_json(best), note=note)
+
+    def dies(self, case: Case, fingerprint: str) -> bool:
+        """Whether a copy of this process dies of the case, in the same way."""
+        self.say(event="case", run=-1)
+        child = os.fork()
+        if not child:
+            faulthandler.disable()
+            try:
+                self.subject.run(case)
+            finally:
+                os._exit(0)
+        for _ in range(200):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                code = os.waitstatus_to_exitcode(status)
+                return code != 0 and ending(code) in fingerprint
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return False
 
     def complete(self, v: Verdict) -> None:
         """Add what the reproduction script needs: dtypes, and what is wanted if the check did not say.

@@ -138,16 +138,15 @@ def faults() -> dict[str, Fault]:
 def run_fault(name: str, profile: str = "smoke", seed: int = 0, every: bool = False) -> Caught:
     """Hold the faulty subject to its operator's chapter, in this process.
 
-    The clauses that are meant to notice come first, and the first that does ends it; every: all clauses are tried. Of
-    the profile's dtypes those are tried that the fault is about; if there is none, the fault's own.
+    The clauses that are meant to notice come first, and the first that does ends it; every: all clauses are tried. Only
+    the dtypes are tried that the fault is about.
     """
     start = time.perf_counter()
     found, budget = faults()[name], PROFILES[profile]
     chapter = load_chapters()[found.op]
     clauses = sorted((c for c in chapter.clauses() if c.check is not None), key=lambda c: c.key not in found.caught_by)
     if found.dtypes is not None:
-        usual = tuple(d for d in found.dtypes if budget.dtypes is None or d in budget.dtypes)
-        budget = replace(budget, dtypes=usual or found.dtypes)
+        budget = replace(budget, dtypes=found.dtypes)
     subject = found.subject()
     noticed: list[str] = []
     for clause in clauses:

@@ -5,7 +5,7 @@ import importlib
 
 from ..case import Case, Outcome
 from ..clause import Place
-from ..execute import INPLACE, METHOD, Call, NotRun, execute, function_of
+from ..execute import METHOD, Call, NotRun, execute, function_of
 from . import Spelling, covered_version, register
 from .torch_eager import THREADS, load_torch, missing_device, missing_torch, torch_environment
 
@@ -38,7 +38,7 @@ def _from_refs(call: Call, case: Case) -> Call:
         raise NotRun("torch._refs has no methods")
     torch = load_torch()
     refs = importlib.import_module("torch._refs")
-    name = case.op + ("_" if case.form == INPLACE else "")
+    name = case.op + ("_" if case.form == "in-place" else "")
     if not hasattr(refs, name):
         raise NotRun(f"torch._refs has no {name}")
     return function_of(case, torch, "torch._refs")

@@ -34,7 +34,7 @@ class AccumulateGrad(Node):
         leaf, new = self._leaf(), grads.pop()
         if leaf is None or new is None or leaf._autograd is None:
             return ()
-        if leaf._autograd[0] is not None and not isinstance(leaf._autograd[0], AccumulateGrad):
+        if leaf.grad_fn is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         old = leaf.__dict__.get("_grad")
         if old is None:

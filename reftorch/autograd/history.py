@@ -35,7 +35,7 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
 
 def _again(tensor: Tensor, view: View, base: Tensor) -> Edge:
     """Make the view's node anew, on top of the base's present history."""
-    from .record import make_node
+    from .record import rule_of
     if view.replay is not None:
         before, state.grad_enabled = state.grad_enabled, True
         try:
@@ -44,8 +44,8 @@ def _again(tensor: Tensor, view: View, base: Tensor) -> Edge:
             state.grad_enabled = before
     else:
         layout = tensor._meta.layout
-        node = make_node(REGISTRY["as_strided"], (base, layout.size, layout.stride, tensor.storage_offset()),
-                         always=True)
+        args = base, layout.size, layout.stride, tensor.storage_offset()
+        node = rule_of(REGISTRY["as_strided"]).make(args, True)
         made = (node, 0)
     _move_retained(tensor, tensor._autograd, made)
     tensor._autograd = made

@@ -16,7 +16,7 @@ from ..dispatch.cast import clone_of
 from ..dispatch.view import DEFAULT, NOWHERE
 from .history import gradient_edge, is_leaf, set_edge, view_error
 from .node import RELEASED, Edge, Node, next_number
-from .record import Recorded, make_node, rule_of, save_result
+from .record import Recorded, rule_of, save_result
 
 
 def check_in_place(target: Tensor) -> None:
@@ -39,10 +39,11 @@ def before_write(op: Any, args: Sequence[Any], target: Tensor) -> Recorded | Non
     """
     if target._meta.dtype.category < FLOATING:
         return None
-    if not any(isinstance(args[i], Tensor) and args[i]._autograd is not None for _, i in rule_of(op).inputs):
+    rule = rule_of(op)
+    if not any(isinstance(args[i], Tensor) and args[i]._autograd is not None for i in rule.inputs):
         return None
     check_in_place(target)
-    node = make_node(op, args)
+    node: Recorded | None = rule.make(args)
     if node is not None and node.plan.saves_self and args[0] is target:
         at = node.plan.sources.index((0, 0))
         original = clone_of(target)

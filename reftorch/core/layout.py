@@ -66,7 +66,7 @@ class Layout:
 
     def overlaps_itself(self) -> bool:
         """True if two index tuples certainly reach the same element (c10 is_overlapping: a stride of 0 on a size > 1)."""
-        return any(n > 1 and s == 0 for n, s in zip(self.size, self.stride))
+        return self.numel > 0 and any(n > 1 and s == 0 for n, s in zip(self.size, self.stride))
 
     def __repr__(self) -> str:
         return f"Layout(size={tuple(self.size)}, stride={self.stride})"

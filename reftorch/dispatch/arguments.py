@@ -23,6 +23,12 @@ def type_name(tensor: Tensor) -> str:
     return f"torch.{place}{tensor.dtype.scalar_type}Tensor"
 
 
+def class_name(value: Any) -> str:
+    """A class as C knows it: with its module unless it is Python's own."""
+    module = type(value).__module__
+    return f"{module}.{type(value).__name__}" if module == "numpy" else type(value).__name__
+
+
 def _refuse(op: str, name: str, position: int | None, expected: str, value: Any) -> NoReturn:
     place = "" if position is None else f" (position {position})"
     raise TypeError(f"{op}(): argument '{name}'{place} must be {expected}, not {type(value).__name__}")

@@ -127,8 +127,7 @@ def _function(op: Operator, name: str, method: bool) -> Callable[..., Any]:
     parts = _parts(op, called)
     if not op.has_out or method:
         return _made(op, name, _FUNCTION, signature=_signature(parameters, called), out="", **parts)
-    apart = " and ".join(f"({n} is out or {n}._storage is not out._storage)"
-                         for n in (called[p.name] for p in parameters if p.is_operand))
+    apart = _apart("out", [(p, called[p.name]) for p in parameters])
     out_key = _tuple([*(_key(p, called[p.name]) for p in op.parameters), "out._meta"])
     write = _made(op, name, _WRITE, apart=apart, out_key=out_key, **parts)
     return _made(op, name, _FUNCTION, {"write": write}, signature=_signature(parameters, called, ("out=None",)),
@@ -137,10 +136,8 @@ def _function(op: Operator, name: str, method: bool) -> Callable[..., Any]:
 
 def _in_place(op: Operator, name: str) -> Callable[..., Any]:
     called = {p.name: p.name for p in op.parameters}
-    apart = [f"({p.name} is self or not isinstance({p.name}, Tensor) or {p.name}._storage is not self._storage)"
-             for p in op.parameters if p.is_operand and p.name != "self"]
-    return _made(op, name, _IN_PLACE, signature=_signature(op.parameters, called), apart=" and ".join(apart) or "True",
-                 **_parts(op, called))
+    apart = _apart("self", [(p, p.name) for p in op.parameters if p.name != "self"])
+    return _made(op, name, _IN_PLACE, signature=_signature(op.parameters, called), apart=apart, **_parts(op, called))
 
 
 def _special(op: Operator, name: str) -> Callable[..., Any]:
@@ -157,6 +154,13 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     def special(self: Tensor, other: Any) -> Any:
         return method(self, other) if isinstance(other, _OPERAND_TYPES) else NotImplemented
     return special
+
+
+def _apart(target: str, parameters: list[tuple[Parameter, str]]) -> str:
+    """A test that each operand is `target` itself or lies in other memory."""
+    tests = [f"({name} is {target} or not isinstance({name}, Tensor) or {name}._storage is not {target}._storage)"
+             for p, name in parameters if p.is_operand]
+    return " and ".join(tests) or "True"
 
 
 def _parts(op: Operator, called: dict[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from ..core.meta import Meta
 from ..core.promotion import dtype_of_number, promote_types
 from ..core.storage import Storage
 from ..core.tensor import Tensor, from_host
-from ..dispatch.arguments import element_type, on_device
+from ..dispatch.arguments import class_name, element_type, on_device
 from ..dispatch.cast import converted
 from ..dispatch.function import composite
 from ..dispatch.state import state
@@ -77,7 +77,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     multiple of the element size, and foreign byte order.
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {_type_name(array)})")
+        raise TypeError(f"expected np.ndarray (got {class_name(array)})")
     d = _dtype_of_array(array)
     if any(s < 0 for s in array.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are "
@@ -108,24 +108,18 @@ def _dtype_of_array(array: np.ndarray) -> dtype:
             "bool.") from None
 
 
-def _type_name(value: Any) -> str:
-    module = type(value).__module__
-    return f"{module}.{type(value).__name__}" if module == "numpy" else type(value).__name__
-
-
 def _made(data: Data, to: dtype | None, on: device | None) -> Tensor:
     if isinstance(data, Tensor):
         source = data.detach()
         return convert(source, to, on, copy=True)
     if isinstance(data, np.ndarray):
-        from_numpy_strides = from_numpy(data)
-        return convert(from_numpy_strides, to, on, copy=True)
+        return convert(from_numpy(data), to, on, copy=True)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape = _shape(data)
     numbers = list(_numbers(data, shape, 0))
     if to is None:
-        to = _common([n for n in numbers]) if numbers else dtypes.get_default_dtype()
+        to = _common(numbers) if numbers else dtypes.get_default_dtype()
     values = np.array([_as(number, to) for number in numbers], _wide(to)).reshape(shape)
     return _stored(values, to, on)
 

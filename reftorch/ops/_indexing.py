@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.dtype import BOOL, INTEGRAL
 from ..core.tensor import Tensor
-from ..dispatch.arguments import type_name
+from ..dispatch.arguments import class_name, type_name
 from ..dispatch.cast import scalar_tensor
 from ..dispatch.scalar import checked_number
 from ._views import same, slice_
@@ -39,7 +39,7 @@ def _walk(self: Tensor, key: Any) -> Tensor:
         _check(keys)
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
     view, dim = self, 0
-    for k in keys:
+    for place, k in enumerate(keys):
         if k is Ellipsis:
             dim += self.ndim - given
         elif k is None:
@@ -49,24 +49,23 @@ def _walk(self: Tensor, key: Any) -> Tensor:
             view = _slice(view, dim, k, whole=view)
             dim += 1
         else:
-            view = _select(view, dim, _integer(k))
+            view = _select(view, dim, _integer(k), place)
     return view
 
 
-def _select(x: Tensor, dim: int, index: int) -> Tensor:
+def _select(x: Tensor, dim: int, index: int, place: int = 0) -> Tensor:
+    """place: of the index among all, which is what PyTorch's text calls the dimension."""
     if not x.ndim and index == 0:
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                          "convert a 0-dim tensor to a number")
-    n = x.shape[dim] if x.ndim else 0
+    n = x.shape[dim] if dim < x.ndim else 0  # beyond the last after a second `...`
     if not -n <= index < n:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {n}")
+        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {n}")
     return x.select(dim, index)
 
 
 def _slice(x: Tensor, dim: int, key: slice, whole: Tensor | None = None) -> Tensor:
     """whole: what to give for a slice that leaves nothing out (None: a view)."""
-    if not x.ndim:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     step = 1 if key.step is None else _bound(key.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
@@ -74,7 +73,9 @@ def _slice(x: Tensor, dim: int, key: slice, whole: Tensor | None = None) -> Tens
         raise ValueError("step must be greater than zero")
     start = None if key.start is None else _bound(key.start)
     stop = None if key.stop is None else _bound(key.stop)
-    if whole is not None and step == 1 and not start and (stop is None or stop == x.shape[dim]):
+    if not x.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if whole is not None and step == 1 and not start and (stop is None or stop >= x.shape[dim]):
         return whole
     return slice_(x, dim, start or 0, 2**63 - 1 if stop is None else stop, step)
 
@@ -115,7 +116,7 @@ def _set_item(self: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, complex)) and not (
                 type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self)}")
+            raise TypeError(f"can't assign a {class_name(value)} to a {type_name(self)}")
         value = scalar_tensor(checked_number(value, self.dtype, self.dtype), self.dtype, self.device)
     target = _walk(self, key)
     if value.shape == target.shape:

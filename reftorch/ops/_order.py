@@ -9,7 +9,7 @@ from ..dispatch.operator import EVERYWHERE
 from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, UNSIGNED, Pointwise
 
 
-def _comparison(formula: Callable[..., Any], types: tuple[str, ...] = BOOL + INTS + UNSIGNED + FLOATS) -> Pointwise:
+def _comparison(formula: Callable[..., Any], types: tuple[str, ...] = BOOL + INTS + FLOATS) -> Pointwise:
     name = formula.__name__
     op = Pointwise(f"{name}.Tensor(Tensor self, Tensor other) -> Tensor",
                    f"{name}.Scalar(Tensor self, Scalar other) -> Tensor",

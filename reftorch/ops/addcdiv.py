@@ -14,6 +14,7 @@ from ..core.dtype import COMPLEX, FLOATING
 from ..dispatch.operator import On
 from ..dispatch.pointwise import COMPLEXES, FLOATS, Pointwise
 from ..numerics.arith import fma, select
+from .div import div
 
 addcdiv = Pointwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
@@ -63,6 +64,6 @@ def divide_first(self, tensor1, tensor2, value):
 
 addcdiv.derivatives(
     self=lambda grad: grad,
-    tensor1=lambda grad, tensor2, value: grad * (value / tensor2).conj(),
+    tensor1=lambda grad, tensor2, value: grad * div.function(value, tensor2).conj(),
     tensor2=lambda grad, tensor1, tensor2, value: -grad * (value * tensor1 / (tensor2 * tensor2)).conj(),
 )

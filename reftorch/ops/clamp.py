@@ -63,6 +63,7 @@ def legal_bounds(self, min, max):
 @clamp.check_target
 def exact_out_for_numbers(target, result, in_place, self, min, max):
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        in_place |= target is self
         exact_out(target, result, in_place)
         if in_place and target.dtype is not result:
             raise RuntimeError(f"result type {result.scalar_type} can't be cast to the desired output type "

@@ -77,13 +77,13 @@ def by_reciprocal(self, other):
     return self * (1 / other)
 
 
-@div.formula(*EVERYWHERE, categories=(INTEGRAL,), rounding_mode="trunc")
+@div.formula(*EVERYWHERE, dtypes=INTS, rounding_mode="trunc")
 def truncated_integer(self, other):
     """trunc(s/o) of integers"""
     return truncdiv(self, other)
 
 
-@div.formula(*EVERYWHERE, categories=(INTEGRAL,), rounding_mode="floor")
+@div.formula(*EVERYWHERE, dtypes=INTS, rounding_mode="floor")
 def floored_integer(self, other):
     """floor(s/o) of integers"""
     return floordiv(self, other)

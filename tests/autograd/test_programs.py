@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import reftorch
 
-import autograd_programs as program
+from . import autograd_programs as program
 
 torch = pytest.importorskip("torch")
 

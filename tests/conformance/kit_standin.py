@@ -163,6 +163,17 @@ class Crashing(Right):
         return unfused(c)
 
 
+class CrashingOnLarge(Right):
+    """Dies of elements above 1.5."""
+
+    name = "crashing-on-large"
+
+    def compute(self, c: Case) -> np.ndarray:
+        if (c.bits("self") > 1.5).any():
+            ctypes.string_at(0)
+        return unfused(c)
+
+
 class Hanging(Right):
     name = "hanging"
 

@@ -201,3 +201,11 @@ def test_progress_in_a_pipe_is_plain_lines(kit: Kit) -> None:
         [sys.executable, "-m", "conformance.cli", "conform", "--source", "kit_standin:chapters", "--subject",
          "kit_standin:Right", "--out", str(kit.out)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0 and "\x1b" not in done.stdout and "6/6 clauses" in done.stdout
+
+
+def test_an_interrupted_run_is_incomplete(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any) -> None:
+        raise KeyboardInterrupt
+    monkeypatch.setattr("conformance.runner.Holding.covered", stop)
+    result = kit.conform("Right")
+    assert result.exit_code == 3 and "INCOMPLETE" in result.output and "addcmul" in result.output

@@ -15,15 +15,16 @@ import kit_standin
 import numpy as np
 import pytest
 import torch
+from kit_standin import unfused
 
 from conformance import wanted
-from conformance.case import CANARY, Case, View
+from conformance.case import CANARY, Case, Outcome, View
 from conformance.clause import CRASHED, DIVERGED, Verdict
 from conformance.execute import execute
 from conformance.report import load
 from conformance.repro import CANNOT_RUN, identity, replay, script
 from conformance.runner import Plan, Run
-from conformance.shrink import shrink
+from conformance.shrink import by_element, shrink
 from conformance.subjects import Spelling, make_subject
 from reftorch.ops.add import add
 from reftorch.ops.addcmul import addcmul
@@ -283,3 +284,27 @@ class TestShrink:
 
     def test_what_does_not_diverge_alone_is_left(self) -> None:
         assert shrink(simple(), lambda c: None, addcmul) is None
+
+    def test_judged_element_by_element(self) -> None:
+        """A subject that is wrong in whole blocks of 8, judged by what each element should be."""
+        def run(c: Case) -> Outcome:
+            bits = unfused(c).reshape(-1).copy()
+            bits[:bits.size // 8 * 8] += np.float32(0.25)
+            return Outcome(dtype="float32", bits=bits, size=bits.shape, stride=(1,))
+        case = kit_standin.case(Random(0), 100)
+        judge = by_element(Verdict(DIVERGED, case=case, wanted={"bits": unfused(case)}), run)
+        found = shrink(case, judge, addcmul) if judge else None
+        assert found is not None and found.case is not None
+        assert len(elements(found.case)) == 8 and len(set(elements(found.case))) == 1
+        assert (found.wanted["bits"][0] == unfused(found.case)).all()
+        assert by_element(Verdict(DIVERGED, case=case, wanted={"stride": (1,)}), run) is None
+
+
+def test_a_crash_becomes_small(tmp_path: Path) -> None:
+    plan = Plan(["kit_standin:CrashingOnLarge"], (), clauses=["addcmul.C1"], source="kit_standin:chapters",
+                out=tmp_path, jobs=1)
+    (subject,) = load(Run(plan).run()).subjects
+    (crash,) = subject.divergences
+    assert crash["fingerprint"] == "crashes: killed by SIGSEGV" and crash["note"] == ""
+    case = Case.from_json(crash["case"])
+    assert len(elements(case)) == 1 and elements(case)[0] > 1.5

@@ -40,7 +40,7 @@ def samples(t, count, seed=0):
         z.real, z.imag = samples(e.part.name, count, seed), samples(e.part.name, count, seed + 1)
         return z
     else:
-        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, 1e-45, -1e-45, 5e-324, 3.4e38, 1e-38])
+        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, 1e-45, -1e-45, 5e-324, 3.4e38])
         values = rng.standard_normal(count) * 10.0 ** rng.integers(-3, 4, count)
         values = round_to(t, values) if t == "bfloat16" else values
         edges, values = narrow(t, edges), narrow(t, values)
@@ -189,7 +189,8 @@ def test_every_primitive_is_lowered_and_equals_arith(name, function, arity, t):
         inputs = [round_to(name[10:], x) for x in inputs]
     if name in ("isnan", "signbit"):
         out = "bool"
-    formula = [lambda a: function(a), lambda a, b: function(a, b), lambda a, b, c: function(a, b, c)][arity - 1]
+    unary, binary, ternary = lambda a: function(a), lambda a, b: function(a, b), lambda a, b, c: function(a, b, c)
+    formula = (unary, binary, ternary)[arity - 1]
     want = function(*inputs)
     assert_same(out, run(kernel(formula, types, out, types), np.empty_like(want), *inputs), want)
 
@@ -202,6 +203,7 @@ def root(a):
     return sqrt(a)
 
 
+@np.errstate(all="ignore")
 def test_complex_modulus_and_root_are_the_c_librarys():
     for t in COMPLEX:
         z, part = samples(t, 500), ELEMENTS[t].part.name
@@ -229,6 +231,38 @@ def test_python_numbers_take_the_type_of_the_operand(t):
     with np.errstate(all="ignore"):
         want = (a * GAMMA + 1) * 2 - (a - 0.3)  # NumPy 2's rule
     assert_same(t, run(kernel(weak, [t], t, t), np.empty_like(a), a), want)
+
+
+PHI, TWO = 1.618, 2
+
+
+def mixed(a, b):
+    return (a > b) * (a * (PHI * TWO)) + select(a < 0, 1, -1) * select(b > 1, a, TWO)
+
+
+def test_bools_and_numbers_mix_as_in_numpy():
+    a, b = (np.random.default_rng(i).standard_normal(200).astype("f4") for i in (1, 2))
+    sign = np.where(a < 0, np.float32(1), np.float32(-1))
+    want = (a > b) * (a * (PHI * TWO)) + sign * np.where(b > 1, a, TWO)
+
+    def strong(a, b):  # select of two numbers is an int64: the formula must say what it means
+        return (a > b) * (a * (PHI * TWO)) + select(a < 0, a - a + 1, -1) * select(b > 1, a, TWO)
+
+    with pytest.raises(FormulaError, match="float32, int64: convert them first"):
+        kernel(mixed, ["float32"] * 2, "float32", "float32")
+    got = run(kernel(strong, ["float32"] * 2, "float32", "float32"), np.empty_like(a), a, b)
+    assert_same("float32", got, want.astype("f4"))
+
+
+def sign(a):
+    return select(a > 0, 1, select(a < 0, -1, 0))
+
+
+def test_a_result_of_another_type_is_converted_at_the_store():
+    a = np.array([-3.5, 0.0, 7.0, np.nan] * 8, "f4")
+    for out in ("int8", "float32", "float64", "complex64"):
+        got = run(kernel(sign, ["float32"], out, "float32"), np.empty(32, out), a)
+        assert got.tolist() == [-1, 0, 1, 0] * 8
 
 
 def scaled(a, x, R, alpha):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,12 @@ def _formula(source, **names):
     return scope["formula"]
 
 
+def _module(**names):
+    module = types.ModuleType("module")
+    vars(module).update(names)
+    return module
+
+
 def test_the_meaning_of_a_formula_is_what_it_computes():
     base = cache.meaning(_formula("fma(a, b, K)", K=1.0))
     assert base == cache.meaning(_formula("fma(a,  b, (K))", K=1.0, unused=3))
@@ -120,6 +127,8 @@ def test_the_meaning_of_a_formula_is_what_it_computes():
         _formula("fma(a, b, K)", K=1.0, fma=helper),
         _formula("fma(a, b, K)", K=1.0, fma=other),
         _formula("absolute(a) + absolute(b)"),
+        _formula("module.K * a * b", module=_module(K=1.0)),
+        _formula("module.K * a * b", module=_module(K=2.0)),
     ]
     meanings = [base, *(cache.meaning(f) for f in different)]
     assert len({repr(m) for m in meanings}) == len(meanings)

@@ -110,6 +110,18 @@ def test_random_layouts(t):
         assert (buffer == touched).all(), (case, shape, out.strides, [x.strides for x in inputs])
 
 
+@pytest.mark.parametrize("t", ["float32", "complex128", "int8"])
+def test_broadcast_operands_of_long_and_short_rows(t):
+    rng = np.random.default_rng(4)
+    column, number = array(t, 5, rng).reshape(5, 1), array(t, 1, rng)
+    for n in (1, 15, 16, 17, 511, 512, 513, 1024, 2000):
+        a, row = array(t, 5 * n, rng).reshape(5, n), array(t, n, rng)
+        for x, y in ((a, column), (column, a), (a, number), (number, row), (row, column), (column, column)):
+            out = np.empty((5, n), a.dtype)
+            apply(adder(t), out, x, y)
+            assert (out == x + y).all(), n
+
+
 def test_a_range_is_computed_in_any_pieces():
     rng, values = random.Random(3), np.random.default_rng(3)
     for shape in ((1000,), (7, 33), (3, 4, 5, 6), (50, 2)):
@@ -133,6 +145,13 @@ def test_outputs_that_are_streamed_past_the_caches():
         apply(adder("float32"), out, a, b)
         assert (out == a + 1).all()
         out[:] = CANARY
+        assert (buffer == CANARY).all()
+    geometry, _ = plan_geometry((n,), [(1,)] * 3, [4] * 3)
+    for begin, end in ((0, 1), (3, 3), (5, 11), (100, 700), (n - 2, n)):  # less than a line, or a tile
+        addresses = (buffer.ctypes.data + 4, a.ctypes.data, b.ctypes.data)
+        adder("float32").call(geometry.ctypes.data, begin, end, *addresses)
+        assert (buffer[1 + begin:1 + end] == a[begin:end] + 1).all()
+        buffer[1 + begin:1 + end] = CANARY
         assert (buffer == CANARY).all()
     apply(adder("float32"), a, a, b)
     assert a[0] == 1 and a[-1] == n  # float32 is exact up to 2**24

@@ -22,8 +22,8 @@ test_integers = values("add", INTEGERS, (*INTS, "bool"))
 test_complex = values("add", {"plain": CALLS["plain"], "real": lambda ns, x, y: ns.add(x, y, alpha=2)}, COMPLEX)
 test_dtypes = dtypes({"plain": CALLS["plain"], "one": lambda ns, x: x + 1, "half": lambda ns, x: x + 0.5,
                       "i": lambda ns, x: x + 1j})
-test_layouts = layouts({"alpha": CALLS["alpha"], "number": NUMBERS["number"]})
-test_forms = forms({k: CALLS[k] for k in ("plain", "alpha")}, "add_")
+test_layouts = layouts({"plain": CALLS["plain"], "number": NUMBERS["number"]})
+test_forms = forms("add", {k: CALLS[k] for k in ("plain", "alpha")})
 test_gradients = gradients(CALLS | NUMBERS)
 test_complex_gradients = gradients({"alpha": lambda ns, x, y: ns.add(x, y, alpha=2j)}, ("complex128",))
 test_numbers = agreement(

@@ -16,8 +16,8 @@ test_complex = bounded({"value": lambda ns, s, a, b: ns.addcdiv(s, a, b, value=0
                        lambda s, a, b: s + ((0.5 - 2j) * a) / b)
 test_dtypes = dtypes({"plain": CALLS["plain"], "pair": lambda ns, s, a: ns.addcdiv(s, a, a)})
 test_layouts = layouts({"value": CALLS["value"]})
-test_forms = forms({k: CALLS[k] for k in ("plain", "value")}, "addcdiv_")
-test_gradients = gradients({k: CALLS[k] for k in ("plain", "value", "negative")})
+test_forms = forms("addcdiv", {k: CALLS[k] for k in ("plain", "value")})
+test_gradients = gradients({k: CALLS[k] for k in ("plain", "negative")})
 test_specials = agreement("torch.addcdiv(f, f, t([0., -0., nan]))", "torch.addcdiv(f, t([0., 0., inf]), t([0., 1., 1.]))",
                           "torch.addcdiv(f, f, t([0., 1., 1.]), value=0)", "torch.addcdiv(b, f, b)")
 test_integers = agreement("torch.addcdiv(i, i, i)", "torch.addcdiv(f, i, i)", "torch.addcdiv(f, b, i)",

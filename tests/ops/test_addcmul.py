@@ -18,8 +18,8 @@ test_complex = bounded({"value": lambda ns, s, a, b: ns.addcmul(s, a, b, value=0
                        lambda s, a, b: s + ((0.5 - 2j) * a) * b)
 test_dtypes = dtypes({"plain": CALLS["plain"], "pair": lambda ns, s, a: ns.addcmul(s, a, a)})
 test_layouts = layouts({"value": CALLS["value"]})
-test_forms = forms({k: CALLS[k] for k in ("plain", "value")}, "addcmul_")
-test_gradients = gradients({k: CALLS[k] for k in ("plain", "value", "negative")})
+test_forms = forms("addcmul", {k: CALLS[k] for k in ("plain", "value")})
+test_gradients = gradients({k: CALLS[k] for k in ("plain", "negative")})
 test_numbers = agreement(
     "torch.addcmul(i, i, i, value=2.5)", "torch.addcmul(i, i, i, value=1e300)", "torch.addcmul(i, i, i, value=nan)",
     "torch.addcmul(f, f, f, value=1e300)", "torch.addcmul(f, f, f, value=inf)", "torch.addcmul(h, h, h, value=1e6)",

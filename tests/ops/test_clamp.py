@@ -25,7 +25,7 @@ test_dtypes = dtypes({"min": TENSORS["min"], "both of one": lambda ns, x: ns.cla
                       "integers": lambda ns, x: ns.clamp(x, 0, 1), "half": lambda ns, x: ns.clamp(x, max=0.5),
                       "bool": lambda ns, x: ns.clamp(x, True)})
 test_layouts = layouts({"both": TENSORS["both"], "numbers": NUMBERS["numbers"]})
-test_forms = forms({"both": TENSORS["both"], "numbers": NUMBERS["numbers"]}, "clamp_")
+test_forms = forms("clamp", {"both": TENSORS["both"], "numbers": NUMBERS["numbers"]})
 test_gradients = gradients(TENSORS | {k: NUMBERS[k] for k in ("numbers", "min number", "max number", "min above max")})
 test_kinks = agreement(
     "(lambda x, a, b: torch.autograd.grad([x.clamp(a, b)], [x, a, b], [t([1.] * 6)]))("

@@ -13,7 +13,7 @@ CALLS = {
 test_values = values("copysign", CALLS, (*FLOATS, *INTS, "bool"))
 test_dtypes = dtypes({"plain": CALLS["plain"], "number": CALLS["number"]})
 test_layouts = layouts({k: CALLS[k] for k in ("plain", "number")})
-test_forms = forms({k: CALLS[k] for k in ("plain", "number")}, "copysign_")
+test_forms = forms("copysign", {k: CALLS[k] for k in ("plain", "number")})
 test_gradients = gradients({k: CALLS[k] for k in ("plain", "number")})
 test_kinks = agreement(
     "(lambda x, y: torch.autograd.grad([torch.copysign(x, y)], [x, y], [t([1.] * 6)]))("

@@ -37,7 +37,7 @@ test_complex = bounded(PLAIN, lambda x, y: x / y)
 test_dtypes = dtypes(PLAIN | {"trunc": ROUNDED["trunc"], "floor": ROUNDED["floor"], "two": lambda ns, x: x / 2,
                               "1 /": lambda ns, x: 1 / x, "// 1.5": lambda ns, x: x // 1.5})
 test_layouts = layouts(PLAIN | {"floor": ROUNDED["floor"]})
-test_forms = forms(PLAIN | {"floor": ROUNDED["floor"]}, "div_")
+test_forms = forms("div", PLAIN | {"floor": ROUNDED["floor"]})
 test_gradients = gradients(PLAIN | {"number": NUMBERS["number"]})
 test_no_slope = gradients({k: ROUNDED[k] for k in ("trunc", "floor")}, twice=False)
 test_zero_divisors = agreement(

@@ -14,7 +14,7 @@ test_values = values("eq", CALLS | {"mostly equal": lambda ns, x, y: ns.eq(x, ns
 test_dtypes = dtypes({"plain": CALLS["plain"], "number": CALLS["number"], "half": lambda ns, x: x == 0.5,
                       "i": lambda ns, x: x == 1j})
 test_layouts = layouts(CALLS)
-test_forms = forms({"plain": CALLS["plain"]}, None, dtype="bool")
+test_forms = forms("eq", {"plain": CALLS["plain"]}, in_place=False, dtype="bool")
 test_rounding = agreement(
     "t([16777217]) == 16777216.", "t([2**53 + 1]) == 2.**53", "t([2**53 + 1]) == t([2.**53], 'float64')", "t([.1]) == .1",
     "t([.1], 'float16') == .1", "t([.1], 'bfloat16') == .1", "t([.1]) == t(.1, 'float64')", "t([.1]) == t([.1], 'float64')",

@@ -23,7 +23,7 @@ test_complex_near_end = bounded({"large": lambda ns, s, e: ns.lerp(s, e, 0.75 + 
 test_dtypes = dtypes({"weights": TENSORS["weights"], "number": lambda ns, s, e: ns.lerp(s, e, 0.5),
                       "alone": lambda ns, s: ns.lerp(s, s, 0.5)})
 test_layouts = layouts({"weights": TENSORS["weights"], "number": NUMBERS["0.3"]})
-test_forms = forms({"weights": TENSORS["weights"], "number": NUMBERS["0.3"]}, "lerp_")
+test_forms = forms("lerp", {"weights": TENSORS["weights"], "number": NUMBERS["0.3"]})
 test_gradients = gradients({"weights": TENSORS["weights"], "0.3": NUMBERS["0.3"], "0.7": NUMBERS["0.7"]})
 test_weights = agreement(
     "torch.lerp(f, f, 1e300)", "torch.lerp(h, h, 1e6)", "torch.lerp(f, f, 1j)", "torch.lerp(f, f, True)",

@@ -16,7 +16,7 @@ test_floats = values("minimum", CALLS | TIES, FLOATS)
 test_integers = values("minimum", CALLS, (*INTS, "bool"))
 test_dtypes = dtypes(CALLS)
 test_layouts = layouts(CALLS)
-test_forms = forms(CALLS, None)
+test_forms = forms("minimum", CALLS, in_place=False)
 test_gradients = gradients(CALLS)
 test_gradients_of_ties = gradients(CALLS, draw=lambda dtype, shape, *_: carrier(np.zeros(shape), dtype))
 test_nan = agreement("torch.minimum(t([nan, 1.]), t([1., nan]))", "torch.minimum(t([inf, -inf]), t([nan, 0.]))",

@@ -21,7 +21,7 @@ test_complex = bounded(PLAIN, lambda x, y: x * y)
 test_complex_number = bounded({"number": lambda ns, x: x * (0.5 - 2j)}, lambda x: x * (0.5 - 2j))
 test_dtypes = dtypes(PLAIN | {"two": lambda ns, x: x * 2, "half": lambda ns, x: 0.5 * x, "i": lambda ns, x: x * 1j})
 test_layouts = layouts(PLAIN | {"number": NUMBERS["number"]})
-test_forms = forms(PLAIN, "mul_")
+test_forms = forms("mul", PLAIN)
 test_gradients = gradients(PLAIN | {k: NUMBERS[k] for k in ("number", "number first")})
 test_numbers = agreement("i8 * 1000", "h * 1e300", "bf * 1e300", "f * 1e-300", "torch.mul(True, b)", "b * 2", "b * 2.5",
                          "f.multiply(2)", "torch.multiply(f, f)", "i * True", "c * 2", "f * (1+2j)")

@@ -8,7 +8,7 @@ CALLS = {"plain": lambda ns, x: ns.neg(x)}
 test_values = values("neg", CALLS, (*FLOATS, *INTS, *COMPLEX))
 test_dtypes = dtypes(CALLS)
 test_layouts = layouts(CALLS)
-test_forms = forms(CALLS, "neg_")
+test_forms = forms("neg", CALLS)
 test_gradients = gradients(CALLS, ("float32", "complex64"))
 test_names = agreement("-f", "-i8", "-u8", "torch.negative(f)", "f.negative_()", "torch.positive(f)", "+f", "+b", "-b",
                        "b.neg_()", "torch.positive(b)", "torch.neg(b[:0])")

@@ -17,7 +17,7 @@ CALLS = {
 test_values = values("nextafter", CALLS, FLOATS)
 test_dtypes = dtypes({"plain": CALLS["plain"]})
 test_layouts = layouts({"plain": CALLS["plain"]})
-test_forms = forms({"plain": CALLS["plain"]}, "nextafter_")
+test_forms = forms("nextafter", {"plain": CALLS["plain"]})
 test_gradients = gradients({"plain": CALLS["plain"]})
 test_kinks = agreement(
     "(lambda x, y: torch.autograd.grad([torch.nextafter(x, y)], [x, y], [t([1., 2., 3., 4.])]))("

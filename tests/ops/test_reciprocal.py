@@ -9,7 +9,7 @@ test_values = values("reciprocal", CALLS, (*FLOATS, *INTS, "bool"))
 test_complex = bounded(CALLS, lambda x: 1 / x)
 test_dtypes = dtypes(CALLS)
 test_layouts = layouts(CALLS)
-test_forms = forms(CALLS, "reciprocal_")
+test_forms = forms("reciprocal", CALLS)
 test_gradients = gradients(CALLS)
 test_specials = agreement("t([0., -0., inf, -inf, nan, 1e-45, -1e39]).reciprocal()", "t([0, 1, 3]).reciprocal()",
                           "b.reciprocal()")

@@ -8,7 +8,7 @@ CALLS = {"plain": lambda ns, x: ns.sign(x)}
 test_values = values("sign", CALLS, (*FLOATS, *INTS, "bool"))
 test_dtypes = dtypes(CALLS)
 test_layouts = layouts(CALLS)
-test_forms = forms(CALLS, "sign_")
+test_forms = forms("sign", CALLS)
 test_gradients = gradients(CALLS, twice=False)
 test_specials = agreement("t([nan, inf, -inf, 0., -0., 1e-45]).sign()", "1 / t([0., -0.]).sign()")
 test_errors = agreement("torch.sign(1)", "torch.sign(c)", "c.sign_()", "torch.sign(f, out=d)", "torch.sign(f, out=i)",

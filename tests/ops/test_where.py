@@ -21,7 +21,7 @@ test_dtypes = dtypes({"tensors": lambda ns, x, y: ns.where(ns.tensor(True), x, y
                       "half": lambda ns, x: ns.where(ns.tensor(True), 0.5, x), "alone": lambda ns, x: ns.where(x, x, x)})
 test_layouts = layouts({"condition": lambda ns, c, x, y: ns.where(c == c, x, y),
                         "number": lambda ns, c, x: ns.where(c > 0, x, 1.5)})
-test_forms = forms(FIXED, None)
+test_forms = forms("where", FIXED, in_place=False)
 test_gradients = gradients({
     "tensors": lambda ns, x, y: ns.where(ns.tensor([[True, False], [False, True], [True, True]]), x, y),
     "number": lambda ns, x: ns.where(ns.tensor([[True, False]] * 3), x, 2.0)})

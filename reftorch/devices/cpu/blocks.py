@@ -57,7 +57,7 @@ class Variable:
 
 @contextmanager
 def loop_while(b: ir.IRBuilder, condition: Callable[[], Any], facts: Any = None) -> Iterator[None]:
-    """while condition(): body. `facts` are for the optimiser, see `loop_facts`."""
+    """while condition(): body. `facts` are metadata for the optimiser."""
     head, body, done = (b.append_basic_block(name) for name in ("while", "do", "done"))
     b.branch(head)
     b.position_at_end(head)
@@ -91,11 +91,10 @@ class _Distinct(ir.values.MDValue):  # type: ignore[misc]
         buf += (f"distinct !{{ {operands} }}", "\n")
 
 
-def loop_facts(module: ir.Module, **settings: Any) -> Any:
-    """Metadata for a loop: vectorize_enable=I1(0) becomes llvm.loop.vectorize.enable."""
-    names = {name: f"llvm.loop.{name.replace('_', '.')}" for name in settings}
-    facts = [module.add_metadata([names[name], value]) for name, value in settings.items()]
-    return _Distinct(module, facts, names_itself=True)
+def not_vectorised(module: ir.Module) -> Any:
+    """The facts of a loop that it does not pay to vectorise."""
+    wish = module.add_metadata(["llvm.loop.vectorize.enable", I1(0)])
+    return _Distinct(module, [wish], names_itself=True)
 
 
 def independent_accesses(module: ir.Module) -> tuple[Callable[[Any], Any], Any]:

@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import types
+from collections import ChainMap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,11 +89,13 @@ def meaning(function: Callable[..., Any]) -> tuple[Any, ...]:
                 return seen[id(value)]
             seen[id(value)] = len(seen)
             code, cells = value.__code__, value.__closure__ or ()
-            scope = vars(builtins) | value.__globals__
+            scope = ChainMap(value.__globals__, vars(builtins))
             named = {name: scope.get(name) for name in code.co_names}
             named |= {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells)}
+            modules = [x for x in named.values() if isinstance(x, types.ModuleType)]
+            attributes = [of(getattr(m, name)) for m in modules for name in code.co_names if hasattr(m, name)]
             return (code.co_code, code.co_varnames, code.co_names, tuple(of(c) for c in code.co_consts),
-                    tuple((name, of(x)) for name, x in named.items()))
+                    tuple((name, of(x)) for name, x in named.items()), tuple(attributes))
         if isinstance(value, types.ModuleType):
             return f"module {value.__name__}"
         return tuple(of(x) for x in value) if isinstance(value, tuple) else repr(value)

@@ -3,11 +3,11 @@
     launch = launcher(addcdiv, ("bfloat16",) * 3, "bfloat16", ("float32",) * 3, ("float32",), size, strides)
     launch(out_ptr, self_ptr, tensor1_ptr, tensor2_ptr, 0.5)
 
-The way of a formula: frontend (numba) -> loops around it -> entry from Python -> native (LLVM) -> cache ->
-Python.
+The way of a formula: frontend (numba), loops around it, entry from Python, native (LLVM), cache.
 """
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,13 +47,11 @@ class Request:
 class Kernel:
     """A compiled formula. Kernels live as long as the process.
 
-    call: call(geometry, begin, end, out, in..., scalar...), a built-in function that computes the elements
-    [begin, end)
-        of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or OverflowError
-        for one that does not convert. Large ranges run on `get_num_threads` threads, with the GIL released.
-    address: of the C function void kernel(int64* geometry, int64 begin, int64 end, void* out, void* in...,
-    scalars...),
-        which runs on its caller's thread alone.
+    call: a built-in function, call(geometry, begin, end, out, in..., scalar...), that computes the elements
+        [begin, end) of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or
+        OverflowError for one that does not convert. Large ranges run on `get_num_threads` threads, and without
+        the GIL.
+    address: of the C function of loops.py, which runs on its caller's thread alone.
     """
 
     def __init__(self, request: Request, code: bytes):
@@ -72,7 +70,7 @@ class Kernel:
         """
         itemsizes = [ELEMENTS[t].itemsize for t in (self.request.out_type, *self.request.in_types)]
         geometry, numel = plan_geometry(size, strides, itemsizes)
-        return self._launch.bind(numel.to_bytes(8, "little") + geometry.tobytes())
+        return self._launch.bind(numel.to_bytes(8, sys.byteorder) + geometry.tobytes())
 
     def asm(self) -> str:
         """The machine code, to read. It is compiled for the purpose: the cache holds no text."""
@@ -91,14 +89,12 @@ def kernel(formula: Callable[..., Any], in_types: Sequence[str], out_type: str,
     """The kernel out = formula(*inputs, *scalars): from this process, the cache on disk, or the compiler.
 
     formula: straight-line Python over + - * / comparisons & | and the names of reftorch.numerics.arith, and
-    functions
-        of that kind. A parameter named R is not an operand but the rounding to `out_type`, kept in the
-        compute type.
+        functions of that kind. A parameter named R is not an operand but the rounding to `out_type`, kept in
+        the compute type.
     in_types, out_type: the element types in memory.
     compute_type: what inputs are converted to; one for all, or one each. Nothing is computed in bfloat16 or
-    float16:
-        float32 stands in for them. The result is converted to `out_type` at the store, by the rules of
-        casts.py.
+        float16: float32 stands in for them. The result is converted to `out_type` at the store, as casts.py
+        says.
     scalar_types: the types of number arguments, converted once per call.
     Raises FormulaError, naming formula and types, for what does not compile.
     """
@@ -142,11 +138,12 @@ def _llvm(request: Request) -> str:
     try:
         memory, compute, scalars = ([ELEMENTS[name] for name in names] for names in (
             (request.out_type, *request.in_types), request.compute_types, request.scalar_types))
-        module = ir.Module(request.formula.__name__)
-        module.triple = native.triple()
-        formula = frontend.Formula(request.formula, [*compute, *scalars], memory[0], module)
     except KeyError as error:
         raise FormulaError(f"cannot compile {request}: there is no element type {error}") from None
+    module = ir.Module(request.formula.__name__)
+    module.triple = native.triple()
+    try:
+        formula = frontend.Formula(request.formula, [*compute, *scalars], memory[0], module)
     except frontend.NumbaError as error:
         raise FormulaError(f"cannot compile {request}: {error}") from error
     body = Body(memory, compute, scalars, formula.call, formula.result)

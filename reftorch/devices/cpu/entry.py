@@ -40,6 +40,7 @@ def emit_entries(module: ir.Module, kernel: ir.Function, operands: int, scalars:
 def _entry(module: ir.Module, name: str, expected: int) -> tuple[ir.IRBuilder, Any, Any]:
     """Begin a METH_FASTCALL function: a builder, the object it is bound to, and the array of arguments."""
     function = ir.Function(module, ir.FunctionType(PTR, [PTR, PTR, I64]), name)
+    function.attributes.add("optsize")
     b = ir.IRBuilder(function.append_basic_block("entry"))
     bound, args, given = function.args
     with b.if_then(b.icmp_signed("!=", given, I64(expected)), likely=False):
@@ -111,7 +112,8 @@ def _emit_parallel(module: ir.Module, kernel: ir.Function) -> ir.Function:
     """
     function = ir.Function(module, kernel.function_type, "in_parallel")
     function.linkage = "internal"
-    function.attributes.add("noinline")
+    for wish in ("noinline", "optsize"):
+        function.attributes.add(wish)
     b = ir.IRBuilder(function.append_basic_block("entry"))
     geometry, begin, end, *rest = function.args
     context_type = ir.LiteralStructType([v.type for v in (geometry, *rest)])

@@ -24,7 +24,6 @@ from typing import Any
 from llvmlite import ir
 
 from .blocks import (
-    I1,
     I64,
     PTR,
     VOID,
@@ -32,10 +31,10 @@ from .blocks import (
     every,
     independent_accesses,
     item,
-    loop_facts,
     loop_range,
     loop_while,
     minimum,
+    not_vectorised,
     offset,
 )
 from .casts import convert, load, store
@@ -80,6 +79,7 @@ def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
     run, count = _emit_run(module, body), len(body.memory)
     arguments = [PTR, I64, I64] + [PTR] * count + body.scalar_types
     kernel = ir.Function(module, ir.FunctionType(VOID, arguments), "kernel")
+    kernel.attributes.add("optsize")  # compiles faster, and is as fast: the work is in `run`
     geometry, begin, end = kernel.args[:3]
     bases, scalars = kernel.args[3:3 + count], kernel.args[3 + count:]
     b = ir.IRBuilder(kernel.append_basic_block("entry"))
@@ -108,7 +108,7 @@ def emit_kernel(module: ir.Module, body: Body) -> ir.Function:
             with otherwise, b.if_else(broadcast) as (then, otherwise):
                 with then:
                     _broadcast_row(b, body, run, length, starts, still, scalars)
-                with otherwise, loop_range(b, length, facts=loop_facts(module, vectorize_enable=I1(0))) as i:
+                with otherwise, loop_range(b, length, facts=not_vectorised(module)) as i:
                     body.emit(b, [offset(b, p, b.mul(i, s)) for p, s in zip(starts, steps)], scalars)
     b.ret_void()
     return kernel

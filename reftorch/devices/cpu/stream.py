@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .blocks import I32, I64, every, loop_range, offset
+from .blocks import I32, I64, every, loop_range, minimum, offset
 from .elements import Element
 
 FROM_BYTES = 32 << 20  # of output; measured: 1.3 times as fast from here on, nothing gained below
@@ -32,7 +32,7 @@ def emit_streamed_run(module: ir.Module, memory: Sequence[Element], run: ir.Func
 
     # Elements before the first whole line, tiles, elements after the last.
     to_line = b.and_(b.neg(b.ptrtoint(operands[0], I64)), I64(LINE - 1))
-    head = b.udiv(to_line, I64(itemsize))
+    head = minimum(b, n, b.udiv(to_line, I64(itemsize)))
     last = b.add(head, b.and_(b.sub(n, head), I64(-TILE)))
     b.call(run, [head, *operands, *scalars])
     tile = b.alloca(line, size=TILE * itemsize // LINE)

@@ -76,6 +76,7 @@ def _processors() -> int:
 
 _count = _processors()
 _pool: _Pool | None = None
+_retired: list[_Pool] = []  # a kernel on another thread may be about to call one; it will find it taken
 _parallel = ctypes.c_void_p(None)  # what kernels read; null: do it alone
 
 PARALLEL_SYMBOL = {"reftorch_parallel": ctypes.addressof(_parallel)}
@@ -116,12 +117,15 @@ def stop() -> None:
     _parallel.value = None
     if _pool is not None:
         _pool.stop()
+        _retired.append(_pool)
         _pool = None
 
 
 def _after_fork() -> None:
     """A forked child has none of its parent's threads: it works alone until it asks for more."""
     global _count, _pool
+    if _pool is not None:
+        _retired.append(_pool)
     _count, _parallel.value, _pool = 1, None, None
 
 

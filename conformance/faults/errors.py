@@ -1,0 +1,213 @@
+"""Wrong calls that are let through, or refused with another exception, another text or at another time."""
+from __future__ import annotations
+
+import numpy as np
+
+from reftorch.core.dtype import FLOATING, dtype
+from reftorch.core.layout import broadcast_shapes
+from reftorch.core.tensor import Tensor
+from reftorch.dispatch import pointwise
+
+from . import fault, operator, wrong_call
+from .tools import setting
+
+
+def _garbage(call, tensors, *errors):
+    """The call, or where it raises one of these, a copy of input."""
+    try:
+        return call(**tensors)
+    except errors:
+        return next(iter(tensors.values())).detach().clone()
+
+
+@wrong_call("addcdiv", "C3")
+def integer_division_returns_garbage(call, case, **tensors):
+    """The error of addcdiv on integers is swallowed, and input returned."""
+    return _garbage(call, tensors, RuntimeError)
+
+
+@fault("addcdiv", "C3")
+def integer_division_is_not_implemented():
+    """Integers are refused by the dispatcher, with NotImplementedError, not by the operator's own check."""
+    return setting(operator("addcdiv"), checks=[])
+
+
+@wrong_call("nextafter", "X1")
+def unsupported_dtypes_return_garbage(call, case, **tensors):
+    """For a dtype that has no kernel, input is returned."""
+    return _garbage(call, tensors, NotImplementedError)
+
+
+@wrong_call("sign", "X1")
+def unsupported_dtypes_are_type_errors(call, case, **tensors):
+    """A dtype that has no kernel raises TypeError."""
+    try:
+        return call(**tensors)
+    except NotImplementedError as e:
+        raise TypeError(str(e)) from None
+
+
+@fault("lerp", "X1")
+def kernel_has_another_name():
+    """The text of the error names the kernel of another operator."""
+    return setting(operator("lerp"), kernel="lerp_cuda")
+
+
+@wrong_call("maximum", "C3")
+def complex_compares_by_real_part(call, case, **tensors):
+    """Complex numbers are ordered by their real parts."""
+    if any(t.is_complex() for t in tensors.values()):
+        return call(**{n: t.real if t.is_complex() else t for n, t in tensors.items()})
+    return call(**tensors)
+
+
+@fault("sqrt", "X2")
+def strings_are_runtime_errors():
+    """An argument of a wrong type raises RuntimeError."""
+    right = pointwise._check_types
+
+    def check(op, args):
+        try:
+            right(op, args)
+        except TypeError as e:
+            raise RuntimeError(str(e)) from None
+    return setting(pointwise, _check_types=check)
+
+
+@wrong_call("rsqrt", "X2")
+def unknown_keywords_ignored(call, case, **tensors):
+    """A keyword that the operator does not know is no error."""
+    known = {p.name for p in operator("rsqrt").parameters}
+    if set(case.args) <= known:
+        return call(**tensors)
+    return operator("rsqrt").call((tensors["self"],))
+
+
+@fault("add", "X3")
+def sizes_cut_to_fit():
+    """Sizes that do not broadcast are cut to the smaller one."""
+    def cut(*shapes):
+        try:
+            return broadcast_shapes(*shapes)
+        except RuntimeError:
+            ndim = max(map(len, shapes))
+            padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
+            return tuple(1 if set(c) == {1} else min(n for n in c if n != 1) for c in zip(*padded))
+    return setting(pointwise, broadcast_shapes=cut)
+
+
+@fault("mul", "X3")
+def sizes_that_do_not_match_are_value_errors():
+    """Sizes that do not broadcast raise NumPy's exception."""
+    def shapes(*given):
+        return np.broadcast_shapes(*given)
+    return setting(pointwise, broadcast_shapes=shapes)
+
+
+@wrong_call("sub", "X3")
+def sizes_checked_when_the_result_is_read(call, case, **tensors):
+    """The error comes in the backward call, not in the forward call."""
+    try:
+        return call(**tensors)
+    except RuntimeError as e:
+        text = str(e)
+        if "must match the size" not in text:
+            raise
+        result = tensors["self"].detach().clone()
+
+        class Late(Tensor):
+            def stride(self, dim=None):
+                raise RuntimeError(text)
+        result.__class__ = Late
+        return result
+
+
+@fault("div", "C5")
+def integer_division_by_zero_is_zero():
+    """Dividing integers by zero with a rounding mode gives 0."""
+    return setting(operator("div"), guards=[])
+
+
+@wrong_call("div", "C6")
+def unknown_rounding_mode_is_none(call, case, **tensors):
+    """A rounding mode that does not exist counts as None."""
+    try:
+        return call(**tensors)
+    except RuntimeError as e:
+        if "rounding_mode" not in str(e):
+            raise
+        other = tensors.get("other", case.args.get("other"))
+        return operator("div").call((tensors["self"], other, None))
+
+
+@fault("add", "C5")
+def float_alpha_truncated():
+    """A float alpha for integers is truncated, not refused."""
+    return setting(operator("add"), checks=[])
+
+
+@wrong_call("sub", "C5")
+def difference_of_bools_is_their_parity(call, case, **tensors):
+    """Subtracting bool tensors is no error, but exclusive or."""
+    if case.form == "functional" and len(tensors) == 2 and {t.dtype.name for t in tensors.values()} == {"bool"}:
+        a, b = tensors.values()
+        size = np.broadcast_shapes(a.shape, b.shape)
+        result = a.expand(size).clone()
+        result._host_array()[...] = a.expand(size)._host_array() ^ b.expand(size)._host_array()
+        return result
+    return call(**tensors)
+
+
+@wrong_call("neg", "X1", "C1", "C2", "C3")
+def negative_of_bool_is_not(call, case, self, **tensors):
+    """Negating a bool tensor inverts it."""
+    if str(self.dtype) == "torch.bool" and case.form == "functional":
+        result = self.detach().clone()
+        result._host_array()[...] = ~result._host_array()
+        return result
+    return call(self, **tensors)
+
+
+@wrong_call("clamp", "C5")
+def clamp_without_bounds_is_a_copy(call, case, self, **tensors):
+    """clamp with no bound returns a copy."""
+    if case.form == "functional" and case.args.get("min") is None and case.args.get("max") is None:
+        return self.detach().clone()
+    return call(self, **tensors)
+
+
+@fault("where", "C2")
+def any_condition_accepted():
+    """A condition of any dtype is accepted: it holds where it is not 0."""
+    return setting(operator("where"), checks=[])
+
+
+@fault("lerp", "C3")
+def lerp_promotes():
+    """end and weight of another dtype than input are promoted, not refused."""
+    return setting(operator("lerp"), checks=[])
+
+
+@wrong_call("copysign", "X1")
+def error_without_text(call, case, **tensors):
+    """Every error has an empty text."""
+    try:
+        return call(**tensors)
+    except Exception as e:
+        raise type(e)() from None
+
+
+@wrong_call("addcmul", "X1")
+def bool_counts_as_uint8(call, case, **tensors):
+    """bool tensors, for which there is no kernel, are computed as uint8."""
+    try:
+        return call(**tensors)
+    except NotImplementedError:
+        if case.form != "functional":
+            raise
+        return call(**{n: t.to(_byte()) if t.dtype.category < FLOATING else t for n, t in tensors.items()})
+
+
+def _byte() -> dtype:
+    from reftorch.core.dtype import uint8
+    return uint8
