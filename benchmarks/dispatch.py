@@ -9,16 +9,21 @@ import torch
 import reftorch
 
 from .measure import compare
-from .pointwise import row
+from .pointwise import header, row
 
 
 def main() -> None:
     torch.set_num_threads(1)
     reftorch.set_num_threads(1)
-    print(f"{'':30}{'torch / reftorch':>17}{'range':>15}{'reftorch':>12}{'torch':>12}")
-    values = [float(i) for i in range(8)]
+    header()
     for grad in (False, True):
-        x, y = (reftorch.tensor(values, requires_grad=grad) for _ in range(2))
-        a, b = (torch.tensor(values, requires_grad=grad) for _ in range(2))
-        row(f"x + y, 8 float32{', grad' if grad else ''}", compare(lambda: x + y, lambda: a + b), 1.0)
-    row("x.addcmul(y, y)", compare(lambda: x.addcmul(y, y), lambda: a.addcmul(b, b)), 1.0)
+        addition(grad)
+
+
+def addition(grad: bool) -> None:
+    values = [float(i) for i in range(8)]
+    x, y = (reftorch.tensor(values, requires_grad=grad) for _ in range(2))
+    a, b = (torch.tensor(values, requires_grad=grad) for _ in range(2))
+    row(f"x + y, 8 float32{', grad' if grad else ''}", compare(lambda: x + y, lambda: a + b), 1.0)
+    row(f"x.addcmul(y, y), same{', grad' if grad else ''}", compare(
+        lambda: x.addcmul(y, y), lambda: a.addcmul(b, b)), 1.0)

@@ -97,7 +97,8 @@ class Case:
             if not isinstance(v, dict):
                 return v
             if "view" in v:
-                return View(**{k: tuple(x) if isinstance(x, list) else x for k, x in v["view"].items()})
+                view = v["view"]
+                return View(**{**view, "size": tuple(view["size"]), "stride": tuple(view["stride"])})
             if "complex" in v:
                 return complex(*(float.fromhex(x) for x in v["complex"]))
             return float.fromhex(v["float"])

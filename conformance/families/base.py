@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from random import Random
@@ -57,6 +57,15 @@ def _computed_units(op: Pointwise, place: Place) -> tuple[Unit, ...]:
                 continue
             made.append(unit)
     return tuple(made)
+
+
+@lru_cache(1024)
+def allowed_in_place(op: Pointwise, place: Place, unit: Unit) -> bool:
+    """Whether the specification takes the unit in place: self can hold the result."""
+    if not op.has_in_place or "self" not in unit.pattern.tensors:
+        return False
+    case = replace(sample(op, unit, Random(0), 1, "near"), form="in-place")
+    return Reference(place).outcome(case).error is None
 
 
 def sample(op: Pointwise, unit: Unit, rng: Random, n: int, kind: str, **note: Any) -> Case:
@@ -174,6 +183,13 @@ class Checking:
             raise Uncovered(right.error.text)
         return right
 
+    def must_raise(self, case: Case) -> bool:
+        """Whether the specification says that the case is an error."""
+        try:
+            return self.expected(case).error is not None
+        except Uncovered:
+            return False
+
     def differs(self, case: Case, outcome: Outcome, fingerprint: str, **want: Any) -> Verdict | None:
         """A divergence if the outcome is not as `want` says (see conformance.wanted)."""
         found = wanted.differences(want, case, outcome)
@@ -267,6 +283,20 @@ class Twins(Checking):
     def excuse(self, case: Case) -> np.ndarray | None:
         return self.plain.pop(case.note.get("pair", -1), None)
 
+    def plain_call(self, case: Case) -> Case:
+        """The same elements, already stretched and converted, contiguous: what broadcasting and promotion amount to."""
+        common = self.reference.common(self.op, case).name
+        size, memory, args = result_size(case), generate.Memory(), {}
+        for name, value in case.args.items():
+            if not isinstance(value, View):
+                args[name] = value
+                continue
+            bits, to = np.array(np.broadcast_to(case.bits(name), size)), value.dtype
+            if name not in self.op.apart and not (name in self.op.opmath and not value.size):
+                bits, to = stored(bits, value.dtype, common), common
+            args[name] = memory.place(bits, to, Layout(size, generate.contiguous_stride(size), 0))
+        return Case(case.op, "functional", args, memory.buffers)
+
 
 def stored(bits: np.ndarray, dtype: str, target: str) -> np.ndarray:
     """Bits of one dtype as bits of another, converted as PyTorch does."""
@@ -296,5 +326,5 @@ def _said(want: dict[str, Any]) -> list[str]:
     return [f"{key} {short(value)}" for key, value in want.items()]
 
 
-__all__ = ["Checking", "Fingerprint", "Layout", "Twins", "Unit", "View", "has_out_form", "sample", "some_call", "spread", "stored",
+__all__ = ["Checking", "Fingerprint", "Layout", "Twins", "Unit", "View", "allowed_in_place", "has_out_form", "sample", "some_call", "spread", "stored",
            "unexpected_error", "units"]

@@ -11,7 +11,7 @@ import numpy as np
 from .. import generate
 from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
-from .base import Checking, Twins, Unit, some_call, spread, stored, units
+from .base import Checking, Twins, Unit, allowed_in_place, some_call, spread, stored, units
 from .promotion import stable
 
 BETWEEN = ("contiguous", "stepped", "rows", "permuted", "offset")
@@ -25,7 +25,7 @@ class InPlace(Checking):
     def chosen(self, budget: Budget, rng: Random, share: float = 1.0) -> Iterator[Unit]:
         if not self.op.has_in_place:
             return
-        fitting = [u for u in units(self.op, self.place, budget) if "self" in u.pattern.tensors]
+        fitting = [u for u in units(self.op, self.place, budget) if allowed_in_place(self.op, self.place, u)]
         count = 4 if self.place.costly else max(int(budget.cases * share), len(fitting) if share == 1.0 else 0)
         yield from spread(fitting, count, rng)
 
@@ -105,8 +105,11 @@ class CountsVersion(InPlace):
 
 
 def refused(check: InPlace, rng: Random, budget: Budget) -> Iterator[Case]:
-    """In-place calls whose result has another size, or a dtype that self cannot hold."""
-    for unit in check.chosen(budget, rng, 0.4):
+    """In-place calls, most of which have a result of another size or of a dtype that self cannot hold."""
+    if not check.op.has_in_place:
+        return
+    every = [u for u in units(check.op, check.place, budget) if "self" in u.pattern.tensors]
+    for unit in spread(every, 3 if check.place.costly else int(budget.cases * 0.4), rng):
         others = [n for n in unit.pattern.tensors if n != "self"]
         if others:
             bigger = check.call(unit, rng, (2, 3))
@@ -133,9 +136,10 @@ def graft(case: Case, donor: Case, name: str) -> Case:
 class Refused(InPlace):
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         for case in refused(self, rng, budget):
-            right = self.expected(case)
-            if right.error is not None:
-                yield replace(case, unit="another size" if "shape" in right.error.text else "a dtype self cannot hold")
+            if self.must_raise(case):
+                error = self.expected(case).error
+                assert error is not None
+                yield replace(case, unit="another size" if "shape" in error.text else "a dtype self cannot hold")
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         return same_error(self, case, outcome)

@@ -103,7 +103,7 @@ class Cast(Twins, Out):
             if others:
                 where = generate.layout(rng, meta.layout.size, rng.choice(("contiguous", "rows")))
                 case = generate.with_out(plain, rng.choice(others), where)
-                case.unit = "a dtype that can hold it" if self.expected(case).error is None else "a dtype that cannot"
+                case.unit = "a dtype that cannot hold it" if self.must_raise(case) else "a dtype that can hold it"
                 yield plain, case
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:

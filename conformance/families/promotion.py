@@ -12,7 +12,7 @@ from reftorch.dispatch.pointwise import Pointwise
 from .. import generate
 from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
-from .base import Checking, Unit, some_call, spread, units
+from .base import Checking, Twins, Unit, some_call, spread, units
 
 NUMBERS: tuple[Any, ...] = (0.3, 1 / 3, 1e-8, 1e39, -1e39, 1e300, 70000.0, 2.5, -2.5, 256.7, float("inf"), float("nan"), -0.0,
                             3, -129, 300, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63), 16777217, True, 1j,
@@ -76,11 +76,19 @@ class ResultType(Mixed):
         return self.differs(case, outcome, f"{outcome.dtype} instead of {right.dtype}", dtype=right.dtype)
 
 
-class Converted(Mixed):
+class Converted(Twins, Mixed):
+    def pairs(self, rng: Random, budget: Budget) -> Iterator[tuple[Case, Case]]:
+        for case in Mixed.make(self, rng, budget):
+            try:
+                plain = self.plain_call(case)
+            except (RuntimeError, TypeError):  # a mixture that is an error
+                continue
+            yield plain, case
+
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         if self.expected(case).error is not None or outcome.error is not None:
             return "only calls that raise were tried; see the error clauses"
-        return self.wrong_value(case, outcome, "another value than the converted operands give")
+        return self.wrong_value(case, outcome, "another value than the converted operands give", excuse=self.excuse(case))
 
 
 class Numbers(Checking):

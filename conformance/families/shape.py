@@ -7,7 +7,7 @@ from random import Random
 from .. import generate
 from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
-from .base import Checking, some_call, spread, units
+from .base import Checking, Twins, some_call, spread, units
 
 ODD_SIZES = ((), (0,), (1,), (0, 3), (3, 0), (1, 1), (2, 0, 4), (1, 5, 1), (5, 1, 1, 2))
 
@@ -43,14 +43,18 @@ class Size(Shapes):
         return self.differs(case, outcome, "another size", size=right.size)
 
 
-class BroadcastValues(Shapes):
+class BroadcastValues(Twins, Shapes):
     """Each element of the result is the formula of the operands' elements that broadcasting puts there."""
 
     broadcast, empty = 0.6, False
     odd_sizes = tuple(s for s in ODD_SIZES if 0 not in s)
 
+    def pairs(self, rng: Random, budget: Budget) -> Iterator[tuple[Case, Case]]:
+        for case in Shapes.make(self, rng, budget):
+            yield self.plain_call(case), case
+
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
-        return self.wrong_value(case, outcome, "an element of another place")
+        return self.wrong_value(case, outcome, "an element of another place", excuse=self.excuse(case))
 
 
 class Strides(Shapes):

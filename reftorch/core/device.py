@@ -28,7 +28,8 @@ class device:
 
     def __init__(self, type: str | device, index: int | None = None):  # noqa: A002 (PyTorch's name)
         if isinstance(type, device):
-            type, index = type.type, type.index
+            index = type.index
+            type = type.type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         name, colon, digits = type.partition(":")

@@ -11,7 +11,7 @@ from math import prod
 Shape = Sequence[int]
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """torch.Size: a tuple of ints."""
 
     __slots__ = ()

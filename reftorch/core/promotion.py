@@ -5,10 +5,9 @@ Source: "Type promotion" in torch.tensor_attributes' documentation; c10::promote
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from . import dtype as dtypes
-from .dtype import BOOL, COMPLEX, FLOATING, INTEGRAL, dtype
+from .dtype import BOOL, COMPLEX, FLOATING, dtype
 from .tensor import Tensor
 
 _WIDE_UNSIGNED = (dtypes.uint16, dtypes.uint32, dtypes.uint64)

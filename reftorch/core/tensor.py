@@ -5,7 +5,8 @@ what a tensor is without either: geometry, memory, and the way to Python and Num
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from .dtype import dtype
 from .layout import Layout, Size
 from .meta import Meta
 from .storage import Storage
+
+Number = TypeVar("Number")
 
 
 class Tensor:
@@ -115,14 +118,15 @@ class Tensor:
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
+        return self._meta.layout.size[0]  # type: ignore[no-any-return]
 
     # ---- version ----
     @property
     def _version(self) -> int:
         if self._vc is None:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self._vc[0]
+        version: int = self._vc[0]
+        return version
 
     def is_inference(self) -> bool:
         return self._vc is None
@@ -181,7 +185,7 @@ class Tensor:
             return bool(self.item())
         raise RuntimeError(f"Boolean value of Tensor with {'no values' if n == 0 else 'more than one value'} is ambiguous")
 
-    def _number(self, kind: type) -> Any:
+    def _number(self, kind: Callable[[Any], Number]) -> Number:
         if self._meta.layout.numel != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return kind(self.item())
@@ -203,7 +207,7 @@ class Tensor:
     def __iter__(self):  # type: ignore[no-untyped-def]
         if not self.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(self.shape[0]))
+        return (self.__getitem__(i) for i in range(self.shape[0]))
 
     __hash__ = object.__hash__
 

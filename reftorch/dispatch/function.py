@@ -13,18 +13,21 @@ only be given its default. Like every operator it goes through the dispatch mode
 """
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.layout import Layout
+from ..core.meta import Meta
 from ..core.tensor import Tensor
 from . import boundary
 from .arguments import conversion, left_out, missing
 from .mode import through_modes
 from .operator import FUNCTIONAL, REQUIRED, Handle, Operator, Parameter
 from .state import state
-from .view import refuse_inference_tensor
+from .view import alias, refuse_inference_tensor
 
 # Public functions that are composed of operators: name -> function.
 COMPOSITES: dict[str, Callable[..., Any]] = {}
@@ -88,6 +91,34 @@ class Function(Operator):
 def function(*schemas: str, **options: Any) -> Callable[[Callable[..., Any]], Function]:
     """Decorator: make the body an operator. See Function for the options; method: it is also Tensor.X."""
     return lambda body: Function(body, *schemas, **options)
+
+
+def view(*schemas: str, **options: Any) -> Callable[[Callable[..., Any]], Function]:
+    """Decorator: make an operator from the geometry of a view.
+
+    The geometry is a function of the input's Meta and the arguments; it returns sizes, strides and an offset in elements,
+    or raises. That depends on nothing else, so it is worked out once for the same arguments.
+    """
+    def decorate(geometry: Callable[..., Any]) -> Function:
+        known: dict[Any, tuple[Meta, int]] = {}
+
+        @functools.wraps(geometry)
+        def body(self: Tensor, *args: Any) -> Tensor:
+            meta = self._meta
+            try:
+                made, offset = known[meta, args]
+            except KeyError:
+                size, stride, offset = geometry(meta, *args)
+                made, offset = Meta.of(meta.dtype, meta.device, Layout.of(size, stride)), offset * meta.dtype.itemsize
+                if len(known) >= 4096:
+                    known.clear()
+                known[meta, args] = made, offset
+            return alias(self, made, self._offset + offset)
+
+        first, *rest = inspect.signature(geometry).parameters.values()
+        body.__signature__ = inspect.Signature([first.replace(name="self"), *rest])  # type: ignore[attr-defined]
+        return Function(body, *schemas, **options)
+    return decorate
 
 
 def composite(public: bool = True, method: bool = True,

@@ -132,6 +132,7 @@ class Operator:
         self.has_in_place, self.has_out, self.has_method = in_place, out, method
         self.operators, self.reflected, self.aliases = tuple(operators), reflected, tuple(aliases)
         self.numbers = frozenset(numbers)
+        self.function: Callable[..., Any]  # the public function
         self.parameters = _merge_parameters(self.schemas, numbers)
         self.module: str = sys._getframe(2).f_globals["__name__"]
         self.formulas: list[Formula] = []

@@ -6,11 +6,9 @@ overwritten through one of several names. Source: DifferentiableViewMeta in torc
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ..core.dtype import dtype
-from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.tensor import Tensor
 from .state import state
@@ -35,17 +33,13 @@ class View:
         self.base, self.creation, self.version, self.replay = base, creation, version, replay
 
 
-def alias(tensor: Tensor, size: Sequence[int], stride: Sequence[int], byte_offset: int | None = None,
-          as_dtype: dtype | None = None, replay: Callable[[Tensor], Tensor] | None = None,
+def alias(tensor: Tensor, meta: Meta, byte_offset: int, replay: Callable[[Tensor], Tensor] | None = None,
           several: bool = False) -> Tensor:
-    """A view of `tensor` with these sizes and strides, at `byte_offset` in its storage (None: where it is).
+    """A view of `tensor` that reads its storage from `byte_offset` as `meta` says.
 
-    as_dtype, replay: for views that read the memory as another dtype: replay(tensor) makes the view again.
-    several: one of several views made by one call.
+    replay: for another dtype, makes the view again: replay(tensor). several: one of several views made by one call.
     """
-    meta = tensor._meta
-    result = Tensor(tensor._storage, Meta.of(as_dtype or meta.dtype, meta.device, Layout.of(size, stride)),
-                    tensor._offset if byte_offset is None else byte_offset, tensor._vc)
+    result = Tensor(tensor._storage, meta, byte_offset, tensor._vc)
     if tensor._vc is None:  # an inference tensor keeps no record
         result._vc = None
         return result

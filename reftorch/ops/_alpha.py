@@ -21,6 +21,6 @@ def alpha_fits(self: Any, other: Any, alpha: Any) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-def times_alpha(grad: Tensor, alpha: Any) -> Tensor:
+def times_alpha(grad: Any, alpha: Any) -> Any:
     """grad * conj(alpha), without work for the usual alpha."""
     return grad if not isinstance(alpha, Tensor) and alpha == 1 else grad * conj(alpha)

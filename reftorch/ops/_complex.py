@@ -6,6 +6,8 @@ to do. Source: ATen/native/ComplexHelper.h, UnaryOps.cpp.
 from __future__ import annotations
 
 from ..core.dtype import float16, float32, float64
+from ..core.layout import Layout
+from ..core.meta import Meta
 from ..core.tensor import Tensor
 from ..dispatch.cast import clone_of
 from ..dispatch.function import composite, function
@@ -19,8 +21,8 @@ def view_as_real(self):
     if not self.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
     layout = self._meta.layout
-    return alias(self, (*layout.size, 2), (*[2 * s for s in layout.stride], 1), as_dtype=self.dtype.to_real(),
-                 replay=lambda base: view_as_real(base))
+    meta = Meta.of(self.dtype.to_real(), self.device, Layout.of((*layout.size, 2), (*[2 * s for s in layout.stride], 1)))
+    return alias(self, meta, self._offset, replay=lambda base: view_as_real(base))
 
 
 view_as_real.derivatives(self=lambda grad: view_as_complex(grad.contiguous()))
@@ -45,7 +47,8 @@ def view_as_complex(self):
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     if self.dtype is float16:
         raise NotImplementedError("reftorch does not cover torch.complex32")
-    return alias(self, layout.size[:-1], [s // 2 for s in layout.stride[:-1]], as_dtype=self.dtype.to_complex(),
+    halved = Layout.of(layout.size[:-1], [s // 2 for s in layout.stride[:-1]])
+    return alias(self, Meta.of(self.dtype.to_complex(), self.device, halved), self._offset,
                  replay=lambda base: view_as_complex(base))
 
 
@@ -56,10 +59,9 @@ view_as_complex.derivatives(self=lambda grad: view_as_real(grad.contiguous()))
 def conjugate(self):
     """The complex conjugate, computed."""
     result = clone_of(self)
-    layout = result._meta.layout
-    imaginary = alias(result, layout.size, [2 * s for s in layout.stride], self.dtype.itemsize // 2,
-                      self.dtype.to_real())
-    imaginary._view = None
+    layout, part = result._meta.layout, self.dtype.to_real()
+    doubled = Layout.of(layout.size, [2 * s for s in layout.stride])
+    imaginary = Tensor(result._storage, Meta.of(part, self.device, doubled), part.itemsize)
     REGISTRY["neg"].call((imaginary,), imaginary)
     return result
 

@@ -45,6 +45,6 @@ def not_complex(name: str) -> Callable[..., None]:
     return check
 
 
-def share(grad: Tensor, equal: Tensor, loses: Tensor) -> Tensor:
+def share(grad: Any, equal: Tensor, loses: Tensor) -> Any:
     """The gradient of one operand: all of it, half where they are equal, nothing where the other one wins."""
     return where.function(loses, 0, where.function(equal, grad / 2, grad))

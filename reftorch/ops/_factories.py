@@ -5,6 +5,7 @@ inference tensor. Source: ATen/native/TensorFactories.cpp, RangeFactories.cpp.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, isfinite
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..core.promotion import dtype_of_number
 from ..core.tensor import Tensor, from_host
 from ..core.tensor import empty_strided as raw
 from ..dispatch.arguments import number
-from ..dispatch.cast import copy_into, scalar_tensor
+from ..dispatch.cast import code_type, compute_type, copy_into
 from ..dispatch.function import composite, function
 from ..dispatch.scalar import checked_number
 from ..numerics.codes import encode
@@ -44,17 +45,31 @@ def filled(layout: Layout, dtype: dtype, device, value) -> Tensor:
 
 def fill(target: Tensor, value) -> None:
     """Write a Python number everywhere. Raises RuntimeError if the dtype cannot hold it."""
-    d = target.dtype
-    if d.storage_only:
-        code = np.asarray(encode(d.name, np.float32(value)), d.np).reshape(())
-        copy_into(target, from_host(code, d, target.device))
-    else:
-        copy_into(target, scalar_tensor(checked_number(value, d, d), d, target.device))
+    meta = target._meta
+    d = meta.dtype
+    value = int(encode(d.name, np.float32(value))) if d.storage_only else checked_number(value, d, d)
+    launch = _launchers.get(meta)
+    if launch is None and meta.layout.numel:
+        launch = _launchers[meta] = meta.device.backend.pointwise(
+            _constant, (), code_type(d), (), (compute_type(d).name if not d.storage_only else code_type(d),),
+            meta.layout.size, (meta.layout.stride,))
+    if launch is not None:
+        launch(target._storage.ptr + target._offset, value)
+
+
+def _constant(value):
+    """v"""
+    return value
+
+
+_launchers: dict[Meta, Callable[..., None]] = {}
 
 
 def like(tensor: Tensor, memory_format: memory_format | None) -> Layout:
     """The layout of empty_like(tensor)."""
     layout = tensor._meta.layout
+    if memory_format is None and layout.dense:
+        return layout
     if memory_format is contiguous_format:
         return Layout.of(layout.size)
     if memory_format is not None and memory_format is not preserve_format:

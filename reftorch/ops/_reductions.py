@@ -7,11 +7,13 @@ Source of shapes and dtypes: ATen/native/ReduceOps.cpp, ATen/ExpandUtils.h (sum_
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 from ..core import dtype as dtypes
+from ..core.device import device
 from ..core.dtype import FLOATING
 from ..core.layout import Layout
 from ..core.meta import Meta
@@ -21,7 +23,7 @@ from ..dispatch.cast import clone_of, compute_type, contiguous, converted, copy_
 from ..dispatch.function import composite, function
 from ._geometry import wrap_dims
 from ._view_gradients import zeros_of
-from ._views import view as view_op
+from ._views import view_as_shape
 
 
 @function("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
@@ -57,6 +59,14 @@ def _add(a, b):
     return a + b
 
 
+@lru_cache(4096)
+def _halving(where: device, name: str, rows: int, n: int) -> Callable[..., None]:
+    """The launcher that adds neighbours in rows of n."""
+    half, rest = divmod(n, 2)
+    return where.backend.pointwise(_add, (name, name), name, (name, name), (), (rows, half),
+                                   ((half + rest, 1), (n, 2), (n, 2)))
+
+
 def _pairwise(x: Tensor, kept: Sequence[int], dims: Sequence[int]) -> Tensor:
     """The sums as rows of one element. Each round halves the rows: columns 0, 2, ... plus columns 1, 3, ..."""
     size, stride = x.shape, x.stride()
@@ -66,13 +76,11 @@ def _pairwise(x: Tensor, kept: Sequence[int], dims: Sequence[int]) -> Tensor:
     order = [*kept, *dims]
     source = _geometry(x, [size[d] for d in order], [stride[d] for d in order])
     x = _geometry(contiguous(source), (rows, n))
-    name, pointwise = x.dtype.name, x.device.backend.pointwise
     while n > 1:
         half, rest = divmod(n, 2)
         out = empty_strided(Layout.of((rows, half + rest)), x.dtype, x.device)
         at = x._storage.ptr + x._offset
-        pointwise(_add, (name, name), name, (name, name), (), (rows, half), ((half + rest, 1), (n, 2), (n, 2)))(
-            out._storage.ptr, at, at + x.itemsize)
+        _halving(x.device, x.dtype.name, rows, n)(out._storage.ptr, at, at + x.itemsize)
         if rest:
             copy_into(_geometry(out, (rows,), (half + rest,), half), _geometry(x, (rows,), (n,), n - 1))
         x, n = out, half + rest
@@ -106,4 +114,4 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         return sum_(self)
     dims = tuple(range(extra)) + tuple(d + extra for d, n in enumerate(size) if n == 1 and own[d + extra] != 1)
     total = sum_(self, dims, True) if dims else self
-    return view_op(total, size) if extra else total
+    return view_as_shape(total, size) if extra else total

@@ -13,7 +13,8 @@ from ..core.options import contiguous_format
 from ..core.tensor import Tensor, wrap_dim
 from ..dispatch.arguments import integers, missing, tensor
 from ..dispatch.function import COMPOSITES, composite, function
-from ..dispatch.view import alias, untracked_alias
+from ..dispatch.function import view as geometry
+from ..dispatch.view import untracked_alias
 from . import _views
 from ._geometry import infer_size, view_strides
 
@@ -30,7 +31,7 @@ def view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None
         return view_dtype(self, dtype)
     if size is None:
         size = shape or missing("view", "size")
-    return _views.view(self, integers(size, "view", "size", 1))
+    return _views.view_as_shape(self, integers(size, "view", "size", 1))
 
 
 @function("view_dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", public=False, method=False, differentiable=False)
@@ -66,17 +67,17 @@ def view_dtype(self, dtype):
 def _reshape(self: Tensor, shape: tuple[int, ...]) -> Tensor:
     size, layout = infer_size(shape, self.numel()), self._meta.layout
     if layout.contiguous:
-        return _views.view(self, size)
+        return _views.view_as_shape(self, size)
     stride = view_strides(layout, size)
     if stride is not None:
         return reshape_alias(self, size, stride)
     return unsafe_view(self.clone(memory_format=contiguous_format), size)
 
 
-@function("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", public=False, method=False)
-def reshape_alias(self, size, stride):
+@geometry("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", public=False, method=False)
+def reshape_alias(meta, size, stride):
     """A view of these sizes and strides, which the caller has worked out."""
-    return alias(self, size, stride)
+    return size, stride, 0
 
 
 reshape_alias.derivatives(self=lambda grad, self_meta: grad.reshape(self_meta.layout.size))
@@ -107,7 +108,7 @@ Tensor.reshape = lambda self, *shape: _reshape(  # type: ignore[method-assign]
 @composite(public=False)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """self.view(other.shape)"""
-    return _views.view(self, tensor(other, "view_as", "other", 1).shape)
+    return _views.view_as_shape(self, tensor(other, "view_as", "other", 1).shape)
 
 
 @composite(public=False)
@@ -146,7 +147,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @composite()
 def ravel(input: Tensor) -> Tensor:
     """All elements in row-major order: input.contiguous().view(-1)."""
-    return _views.view(input.contiguous(), (-1,))
+    return _views.view_as_shape(input.contiguous(), (-1,))
 
 
 @composite()

@@ -13,12 +13,13 @@ from ..core.meta import Meta
 from ..core.tensor import Tensor, from_host, wrap_dim
 from ..dispatch.cast import compute_type, converted, copy_into
 from ..dispatch.function import function
+from ._factories import filled
 from ._geometry import slice_bounds
 
 
 def zeros_of(like: Tensor, size) -> Tensor:
     """Contiguous zeros of the dtype and on the device of `like`."""
-    return from_host(np.zeros(size, like.dtype.np), like.dtype, like.device)
+    return filled(Layout.of(size), like.dtype, like.device, 0)
 
 
 def _window(tensor: Tensor, size, stride, offset: int) -> Tensor:

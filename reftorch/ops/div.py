@@ -149,8 +149,8 @@ def floor_divide_in_place(self, other):
     return self.div_(other, rounding_mode="floor")
 
 
-Tensor.__floordiv__, Tensor.__ifloordiv__ = floor_divide, floor_divide_in_place
-Tensor.__rfloordiv__ = lambda self, number: floor_divide(number, self)
+Tensor.__floordiv__, Tensor.__ifloordiv__ = floor_divide, floor_divide_in_place  # type: ignore[operator, attr-defined]
+Tensor.__rfloordiv__ = lambda self, number: floor_divide(number, self)  # type: ignore[attr-defined]
 
 # A rounded quotient is constant almost everywhere.
 div.derivatives(

@@ -49,4 +49,4 @@ def positive(input):
     return input
 
 
-Tensor.__pos__ = positive
+Tensor.__pos__ = positive  # type: ignore[operator]

@@ -189,8 +189,8 @@ def test_every_primitive_is_lowered_and_equals_arith(name, function, arity, t):
         inputs = [round_to(name[10:], x) for x in inputs]
     if name in ("isnan", "signbit"):
         out = "bool"
-    unary, binary, ternary = lambda a: function(a), lambda a, b: function(a, b), lambda a, b, c: function(a, b, c)
-    formula = (unary, binary, ternary)[arity - 1]
+    formulas = (lambda a: function(a), lambda a, b: function(a, b), lambda a, b, c: function(a, b, c))
+    formula = formulas[arity - 1]
     want = function(*inputs)
     assert_same(out, run(kernel(formula, types, out, types), np.empty_like(want), *inputs), want)
 

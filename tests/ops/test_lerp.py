@@ -16,12 +16,19 @@ TENSORS = {
     "0-dim": lambda ns, s, e: ns.lerp(s, e, ns.tensor(0.3, dtype=ns.float64)),
 }
 
-test_floats = values("lerp", NUMBERS | TENSORS, FLOATS)
+# Where the two ends are nearly opposite, what end - input rounds away shows from which end the formula starts.
+OPPOSITE = {
+    "0.5 of opposites": lambda ns, s, e: ns.lerp(s, ns.nextafter(-s, e), 0.5),
+    "0.499 of opposites": lambda ns, s, e: ns.lerp(s, ns.nextafter(-s, e), 0.499),
+}
+
+test_floats = values("lerp", NUMBERS | TENSORS | OPPOSITE, FLOATS)
 test_complex = bounded({"small": lambda ns, s, e: ns.lerp(s, e, 0.25 + 0.125j)}, lambda s, e: s + (0.25 + 0.125j) * (e - s))
 test_complex_near_end = bounded({"large": lambda ns, s, e: ns.lerp(s, e, 0.75 + 0.125j)},
                                 lambda s, e: e + (-0.25 + 0.125j) * (e - s))
 test_dtypes = dtypes({"weights": TENSORS["weights"], "number": lambda ns, s, e: ns.lerp(s, e, 0.5),
                       "alone": lambda ns, s: ns.lerp(s, s, 0.5)})
+test_switch = layouts(OPPOSITE)
 test_layouts = layouts({"weights": TENSORS["weights"], "number": NUMBERS["0.3"]})
 test_forms = forms("lerp", {"weights": TENSORS["weights"], "number": NUMBERS["0.3"]})
 test_gradients = gradients({"weights": TENSORS["weights"], "0.3": NUMBERS["0.3"], "0.7": NUMBERS["0.7"]})

@@ -49,7 +49,7 @@ class Kernel:
 
     call: a built-in function, call(geometry, begin, end, out, in..., scalar...), that computes the elements
         [begin, end) of a geometry (see `plan_geometry`). Addresses are ints, scalars numbers; TypeError or
-        OverflowError for one that does not convert. Large ranges run on `get_num_threads` threads, and without
+        OverflowError for one that does not convert. Large ranges run on `get_num_threads` threads and without
         the GIL.
     address: of the C function of loops.py, which runs on its caller's thread alone.
     """

@@ -1,7 +1,7 @@
 """From a formula in Python to an LLVM function, by numba.
 
 Numba reads the bytecode, infers types and lowers, for a small target of our own that knows only element types
-and the table `OPERATIONS`. That gives formulas NumPy's rules instead of numba's (int8 + int8 is int8, a Python
+and the table `OPERATIONS`. That gives formulas NumPy's rules, not numba's (int8 + int8 is int8, a Python
 number takes the type of the other operand), and compiles one in a few milliseconds.
 """
 # numba and llvmlite are untyped.
