@@ -409,21 +409,32 @@ def doctor() -> None:
 
 
 @main.command(context_settings=CONTEXT)
-@click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault.")
+@click.option("--fault", "names", multiple=True, metavar="NAME", help="Only this fault; patterns like 'out-*' work.")
 @click.option("--jobs", type=click.IntRange(0), default=0, metavar="N", help="Worker processes.  [default: one a core]")
 def faults(names: tuple[str, ...], jobs: int) -> None:
-    """Let the kit find seeded faults: right subjects with one thing wrong. Exits with 1 if one is not caught."""
-    run: Callable[..., bool]
+    """Let the kit find seeded faults: right subjects with one thing wrong.
+
+    Prints each fault with the clauses that caught it, and the kill score.
+
+    \b
+    Exit codes:
+      0  every fault was caught by a clause that is meant to
+      1  a fault survives
+      2  no such fault
+    """
     from .faults import run
-    sys.exit(0 if run(names, jobs=jobs, echo=click.echo) else 1)
+    try:
+        caught = run(names, jobs=jobs, echo=click.echo)
+    except LookupError as e:
+        raise click.UsageError(str(e).strip("'\"")) from None
+    sys.exit(0 if caught else 1)
 
 
 def _faults_caught_by(chapter: str, key: str | None) -> list[str]:
-    """Lines about the seeded faults in this operator, or those that the clause is meant to catch."""
-    from .faults import faults
-    found = [f for f in faults().values() if f.op == chapter and (key is None or key in f.caught_by)]
-    lines = [f"  {f.name:28} {f.summary}  [{', '.join(f.caught_by)}]" for f in found]
-    return ["\nSeeded faults that it must catch:", *lines] if lines else []
+    """Lines about the seeded faults that a clause, or a chapter, is meant to catch."""
+    from .faults import faults as seeded
+    found = [f for f in seeded().values() if f.op == chapter and (key is None or key in f.caught_by)]
+    return ["\nSeeded faults (reftorch faults):"] * bool(found) + [f"  {f.name}: {f.summary}" for f in found]
 
 
 if __name__ == "__main__":

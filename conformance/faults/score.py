@@ -1,6 +1,7 @@
 """The kill score: which faults the kit notices, and by which clauses."""
 from __future__ import annotations
 
+import fnmatch
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +12,15 @@ from . import Caught, Fault, faults, run_fault
 
 
 def run(names: Sequence[str], jobs: int, echo: Callable[[str], object]) -> bool:
-    """Try these faults, or all, and tell of each; whether all were caught by a clause that is meant to."""
+    """Try the faults of these names or patterns, or all, and tell of each.
+
+    Whether all were caught by a clause that is meant to. Raises LookupError for a name that fits none.
+    """
     start, known = time.perf_counter(), faults()
-    unknown = [n for n in names if n not in known]
-    if unknown:
-        raise LookupError(f"no fault {unknown[0]!r}: there are {', '.join(known)}")
-    chosen = [known[n] for n in names or known]
+    for pattern in names:
+        if not fnmatch.filter(known, pattern):
+            raise LookupError(f"no fault {pattern!r}: there are {', '.join(known)}")
+    chosen = [f for n, f in known.items() if not names or any(fnmatch.fnmatchcase(n, p) for p in names)]
     survivors: list[Fault] = []
     kind = ""
     for fault, caught in tried(chosen, jobs or os.cpu_count() or 1):

@@ -7,7 +7,8 @@ from __future__ import annotations
 import weakref
 
 from ..core.options import contiguous_format
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, empty_strided
+from ..dispatch.cast import copy_into
 from ..dispatch.state import state
 from .node import LEAF, Edge, Node
 
@@ -60,6 +61,10 @@ def _first(new: Tensor, leaf: Tensor) -> Tensor:
     (PyTorch takes a gradient as it is where nothing else refers to it; here .grad never shares memory.)
     """
     layout = leaf._meta.layout
-    if layout.dense:
+    if not layout.dense:
+        return new.clone(memory_format=contiguous_format)
+    if state.grad_enabled:
         return new.new_empty_strided(layout.size, layout.stride).copy_(new)
-    return new.clone(memory_format=contiguous_format)
+    grad = empty_strided(layout, new.dtype, new.device)
+    copy_into(grad, new)
+    return grad

@@ -52,9 +52,11 @@ class Rule:
     grad, unless `always`.
     """
 
-    def __init__(self, op: Any, node_class: type, wraps_numbers: bool):
-        self.op, self.base, self.wraps_numbers = op, node_class, wraps_numbers
+    def __init__(self, op: Any, node_class: type):
+        self.op, self.base = op, node_class
         self.names = [p.name for p in op.parameters]
+        # A number that a Tensor parameter got is a tensor in PyTorch: it has an edge, and is saved and released.
+        self.wrapped = frozenset(i for i, name in enumerate(self.names) if name in op.numbers)
         # Without any derivative, fail in backward and not before.
         known = op.derivative_of or dict.fromkeys((p.name for p in op.parameters if p.is_operand), self._unknown)
         self.inputs = tuple(i for i, name in enumerate(self.names) if name in known)

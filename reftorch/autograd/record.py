@@ -9,10 +9,9 @@ from typing import Any
 
 from ..core.dtype import FLOATING
 from ..core.tensor import Tensor
-from ..dispatch.function import Function
 from ..dispatch.view import untracked_alias
 from .accumulate import AccumulateGrad
-from .derivatives import GRAD, RESULT, Plan, Rule
+from .derivatives import ARGUMENT, GRAD, RESULT, Plan, Rule
 from .history import gradient_edge
 from .node import RELEASED, Edge, Node, fit, modified, version_to_save
 
@@ -40,9 +39,9 @@ class Recorded(Node):
 
     @property
     def next_functions(self) -> tuple[Edge, ...]:
-        # A number that a Tensor parameter got counts as a tensor; one that a Scalar parameter got does not.
-        return tuple(edge or (None, 0) for edge, meta in zip(self.edges, self.metas)
-                     if meta is not None or self.plan.rule.wraps_numbers)
+        rule = self.plan.rule
+        return tuple(edge or (None, 0) for edge, meta, i in zip(self.edges, self.metas, rule.inputs)
+                     if meta is not None or i in rule.wrapped)
 
     def environment(self) -> list[Any]:
         """[None, *what was saved]. Raises RuntimeError if it was released, or overwritten since."""
@@ -92,15 +91,18 @@ class Recorded(Node):
         return found
 
     def release(self) -> None:
-        if self.saved and any(v is not None for v in self.versions):
-            self.saved = None
+        if self.saved:
+            wrapped = self.plan.rule.wrapped
+            if any(version is not None or kind == ARGUMENT and i in wrapped
+                   for version, (kind, i) in zip(self.versions, self.plan.sources)):
+                self.saved = None
 
 
 def rule_of(op: Any) -> Rule:
     try:
         return op.rule  # type: ignore[no-any-return]
     except AttributeError:
-        op.rule = Rule(op, Recorded, wraps_numbers=not isinstance(op, Function))
+        op.rule = Rule(op, Recorded)
         return op.rule  # type: ignore[no-any-return]
 
 

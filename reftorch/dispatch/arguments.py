@@ -107,6 +107,13 @@ def on_device(value: Any, op: str, name: str, position: int | None) -> device:
     return as_device(value)
 
 
+def want_gradients(made: Tensor) -> None:
+    """requires_grad=True of a factory. Raises RuntimeError unless the dtype is floating or complex."""
+    if made.dtype.category < dtypes.FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    made.requires_grad_()
+
+
 def missing(op: str, name: str) -> NoReturn:
     raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
 

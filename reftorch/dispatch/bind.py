@@ -130,7 +130,7 @@ def _function(op: Operator, name: str, method: bool) -> Callable[..., Any]:
     apart = _apart("out", [(p, called[p.name]) for p in parameters])
     out_key = _tuple([*(_key(p, called[p.name]) for p in op.parameters), "out._meta"])
     write = _made(op, name, _WRITE, apart=apart, out_key=out_key, **parts)
-    return _made(op, name, _FUNCTION, {"write": write}, signature=_signature(parameters, called, ("out=None",)),
+    return _made(op, name, _FUNCTION, write, signature=_signature(parameters, called, ("out=None",)),
                  out=_OUT.format(**parts), **parts)
 
 
@@ -200,10 +200,11 @@ def _signature(parameters: Sequence[Parameter], called: dict[str, str], last: Se
     return ", ".join([text(p) for p in parameters if not p.kwarg_only] + (["*", *keywords] if keywords else []))
 
 
-def _made(op: Any, name: str, template: str, extra: dict[str, Any] | None = None, **parts: str) -> Callable[..., Any]:
+def _made(op: Any, name: str, template: str, write: Callable[..., Any] | None = None, /,
+          **parts: str) -> Callable[..., Any]:
     space = {"state": state, "plans": op.plans, "plain_plans": op.plain_plans, "plans_in_place": op.plans_in_place,
              "plans_out": op.plans_out, "call": op.call, "boundary": boundary, "op": op, "FUNCTIONAL": FUNCTIONAL,
-             "INPLACE": INPLACE, "Tensor": Tensor, "operand_types": _OPERAND_TYPES, **(extra or {})}
+             "INPLACE": INPLACE, "Tensor": Tensor, "operand_types": _OPERAND_TYPES, "write": write}
     exec(compile(template.format(name=name, **parts), f"<binding of {op.name}>", "exec"), space)
     function: Callable[..., Any] = space[name]
     function.__module__ = "reftorch"

@@ -23,7 +23,7 @@ from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.tensor import Tensor
 from . import boundary
-from .arguments import conversion, left_out, missing
+from .arguments import conversion, left_out, missing, want_gradients
 from .mode import through_modes
 from .operator import FUNCTIONAL, REQUIRED, Handle, Operator, Parameter
 from .state import state
@@ -177,7 +177,8 @@ def _bind(op: Function, method: bool) -> Callable[..., Any]:
     last = positional[-1] if positional else None
     varargs = last if last is not None and last.types == {"int[]"} and (method or not op.parameters[0].is_operand) else None
     space: dict[str, Any] = {"state": state, "call": op.call, "body": op.body, "boundary": boundary, "op": op,
-                             "FUNCTIONAL": FUNCTIONAL, "Tensor": Tensor, "left_out": left_out, "missing": missing}
+                             "FUNCTIONAL": FUNCTIONAL, "Tensor": Tensor, "left_out": left_out, "missing": missing,
+                             "want_gradients": want_gradients}
     signature, keywords, lines = [], [], []
     for i, p in enumerate(op.parameters):
         name, position = name_of[p.name], None if p.kwarg_only else i + (0 if method else 1)
@@ -199,7 +200,7 @@ def _bind(op: Function, method: bool) -> Callable[..., Any]:
     args = "".join(name_of[p.name] + ", " for p in op.parameters)
     after = ""
     if op.factory:
-        after = "    if requires_grad: result.requires_grad_()\n"
+        after = "    if requires_grad: want_gradients(result)\n"
     elif op.tensors:
         tracked = " or ".join(_tracked(op.parameters[i], name_of[op.parameters[i].name]) for i in op.tensors)
         after = _RECORD.format(tracked=tracked, args=args)

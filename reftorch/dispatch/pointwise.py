@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -157,13 +157,13 @@ class Pointwise(Operator):
                 run = self.plans[key]
             except (KeyError, TypeError):
                 run = self._plan(args, key)
-            result = run(*args)
+            result: Tensor = run(*args)
             if state.inference:
                 result._vc = None
             elif tracked:
                 boundary.record(self, args, result, form)
             return result
-        target = args[self.self_index] if form is INPLACE else out
+        target: Any = args[self.self_index] if form is INPLACE else out
         pending = None
         if form is INPLACE:
             if tracked:
@@ -178,7 +178,7 @@ class Pointwise(Operator):
             target._vc[0] += 1
         if pending is not None:
             boundary.after_write(pending, target)
-        return target
+        return cast(Tensor, target)
 
     def _write(self, args: tuple[Any, ...], key: tuple[Any, ...], target: Any, form: str) -> None:
         """Compute into `target`, after the checks that PyTorch makes of a written-to tensor."""
@@ -304,10 +304,11 @@ class Pointwise(Operator):
         return legal[0]
 
 
+_Plan = TypeVar("_Plan")
 _PLAIN = {Tensor, bool, int, float, complex, str, type(None)}
 
 
-def _remember(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], plan: Any) -> Any:
+def _remember(plans: dict[tuple[Any, ...], _Plan], key: tuple[Any, ...], plan: _Plan) -> _Plan:
     if len(plans) > 4096:
         plans.clear()
     plans[key] = plan

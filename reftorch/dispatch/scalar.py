@@ -66,18 +66,18 @@ def checked_number(number: Any, common: dtype, to: dtype) -> Any:
             _refuse(to)
         return value
     if to.category == COMPLEX:
-        value = complex(number)
+        whole = complex(number)
         if to is dtypes.complex64 and any(abs(p) > _LARGEST["float32"] and abs(p) != float("inf")
-                                          for p in (value.real, value.imag)):
+                                          for p in (whole.real, whole.imag)):
             _refuse(to)
-        return value
+        return whole
     if isinstance(number, float) and not abs(number) < 2 ** 64:
         _refuse(to)
-    value, bits = int(number), 8 * to.itemsize
+    integer, bits = int(number), 8 * to.itemsize
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if to.is_signed else (-(1 << bits) + 1, (1 << bits) - 1)
-    if not low <= value <= high:
+    if not low <= integer <= high:
         _refuse(to)
-    return value if value >= 0 or to.is_signed else value & ((1 << bits) - 1)
+    return integer if integer >= 0 or to.is_signed else integer & ((1 << bits) - 1)
 
 
 def _refuse(to: dtype) -> Any:

@@ -18,7 +18,7 @@ from ..core.meta import Meta
 from ..core.promotion import dtype_of_number, promote_types
 from ..core.storage import Storage
 from ..core.tensor import Tensor, from_host
-from ..dispatch.arguments import class_name, element_type, on_device
+from ..dispatch.arguments import class_name, element_type, on_device, want_gradients
 from ..dispatch.cast import converted
 from ..dispatch.function import composite
 from ..dispatch.state import state
@@ -45,7 +45,9 @@ def tensor(data: Data, *, dtype: Any = None, device: Any = None, requires_grad: 
                       UserWarning, stacklevel=2)
     if state.inference:
         result._vc = None
-    return result.requires_grad_() if requires_grad else result
+    if requires_grad:
+        want_gradients(result)
+    return result
 
 
 @composite(method=False)
@@ -66,7 +68,9 @@ def new_tensor(self: Tensor, data: Data, *, dtype: Any = None, device: Any = Non
     dtype = None if dtype is None else element_type(dtype, "new_tensor", "dtype", None)
     result = _made(data, dtype or self.dtype, self.device if device is None else on_device(device, "new_tensor", "device",
                                                                                           None))
-    return result.requires_grad_() if requires_grad else result
+    if requires_grad:
+        want_gradients(result)
+    return result
 
 
 @composite(method=False)

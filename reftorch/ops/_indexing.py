@@ -113,12 +113,12 @@ def _set_item(self: Tensor, key: Any, value: Any) -> None:
 
     Raises as x[key] does, TypeError for a value that is neither, and RuntimeError if its shape does not fit.
     """
+    target = _walk(self, key)
     if not isinstance(value, Tensor):
         if not isinstance(value, (bool, int, float, complex)) and not (
                 type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()):
             raise TypeError(f"can't assign a {class_name(value)} to a {type_name(self)}")
         value = scalar_tensor(checked_number(value, self.dtype, self.dtype), self.dtype, self.device)
-    target = _walk(self, key)
     if value.shape == target.shape:
         target.copy_(value)
     elif not value.ndim:

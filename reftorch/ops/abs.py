@@ -7,7 +7,7 @@ C3  In place, a complex tensor is a RuntimeError, since the result is real.  [at
 C4  out= must have the dtype of input, unless that is complex: RuntimeError.  [aten/native/UnaryOps.cpp]
 
 >>> import reftorch as torch
->>> abs(torch.tensor([-0.0, -2.5]))
+>>> torch.abs(torch.tensor([-0.0, -2.5]))
 tensor([0. , 2.5])
 >>> torch.abs(torch.tensor([3 + 4j]))
 tensor([5.])

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from reftorch.numerics.bounds import complex_abs
 
 from ._common import FLOATS, INTS, agreement, bounded, dtypes, forms, gradients, layouts, values

@@ -32,8 +32,9 @@ test_numbers = agreement(
 test_bool = agreement("torch.add(b, b)", "torch.add(b, b, alpha=False)", "torch.add(b, b, alpha=2)", "b + True", "b + 1")
 test_alpha = agreement(
     "torch.add(i, i, alpha=2.5)", "torch.add(b, b, alpha=2.)", "torch.add(i, i, alpha=True)",
-    "torch.add(f, f, alpha=True)", "torch.add(f, f, alpha=1j)", "torch.add(i8, i8, alpha=200)", "torch.add(u8, u8, alpha=-1)",
-    "torch.add(u8, u8, alpha=300)", "torch.add(h, h, alpha=1e6)", "torch.add(bf, bf, alpha=3.4e38)",
+    "torch.add(f, f, alpha=True)", "torch.add(f, f, alpha=1j)", "torch.add(i8, i8, alpha=200)",
+    "torch.add(u8, u8, alpha=-1)", "torch.add(u8, u8, alpha=300)", "torch.add(h, h, alpha=1e6)",
+    "torch.add(bf, bf, alpha=3.4e38)",
     "torch.add(f, f, alpha=1e300)", "torch.add(f, f, alpha=inf)", "torch.add(f, f, alpha=torch.tensor(2.))",
     "torch.add(f, f, alpha=f)", "torch.add(f, f, alpha='x')", "torch.add(i, f, alpha=2.5)",
     "torch.add(f[:0], f[:0], alpha=1e300)")

@@ -4,7 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ._common import FLOATS, NARROW, agreement, bits_of, dtypes, forms, gradients, layouts, same, twins, values
+import reftorch
+
+from ._common import FLOATS, NARROW, agreement, bits_of, dtypes, forms, gradients, layouts, same, torch, twins, values
 
 CALLS = {
     "plain": lambda ns, x, y: ns.nextafter(x, y),
@@ -34,9 +36,6 @@ test_errors = agreement("torch.nextafter(f, 1)", "torch.nextafter(1, f)", "torch
 @pytest.mark.parametrize("toward", [float("inf"), float("-inf"), 0.0])
 @pytest.mark.parametrize("dtype", NARROW)
 def test_every_code(dtype, toward):
-    import reftorch
-
-    import torch
     theirs, ours = twins(np.arange(1 << 16, dtype=np.uint16).view({"float16": np.float16}.get(dtype, np.uint16)), dtype)
     found = reftorch.nextafter(ours, reftorch.tensor(toward))
     assert np.all(same(bits_of(found), bits_of(torch.nextafter(theirs, torch.tensor(toward))), dtype))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import reftorch
 from reftorch.numerics.bounds import complex_sqrt
 
@@ -16,8 +17,8 @@ from ._common import (
     dtypes,
     gradients,
     layouts,
-    sample,
     same,
+    sample,
     torch,
     twins,
     values,

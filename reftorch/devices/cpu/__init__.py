@@ -1,6 +1,7 @@
 """The CPU: pointwise kernels compiled from scalar formulas.
 
-    engine      kernel(formula, types) -> Kernel: the way in
+    engine      kernel(formula, types) -> Kernel, launcher(...): the way in
+    backend     the device protocol over it
     geometry    how strided operands are walked together
     threads     set_num_threads, get_num_threads and the helper threads
     frontend    Python -> LLVM by numba, with operation (the table), operators and primitives (its entries)
