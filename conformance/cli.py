@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,8 +225,8 @@ class _Progress:
             self.console.print(f"{record['subject']}: " + ("not available" if "unavailable" in record else "running"))
         elif kind == "clause" and record.get("reason") is None:
             self.clause(record)
-        elif kind == "divergence" and self.bar:
-            self.bar.update(self.task, description="writing reproduction scripts")
+        elif kind == "phase" and self.bar:
+            self.bar.update(self.task, description=record["text"])
 
     def clause(self, record: dict[str, Any]) -> None:
         key = record["subject"], record["chapter"]

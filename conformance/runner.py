@@ -461,6 +461,7 @@ class Holding:
                      "verdict": verdict_to_json(group.smallest), "seconds": SHRINK_SECONDS},
                     group.chapter, group.clause, group=group)
                 for group in self.groups.values() if group.smallest.case]
+        self.run_.tell({"type": "phase", "text": f"making {len(jobs)} witnesses small"})
         crashes = [job for job in jobs if job.group and job.group.smallest.status == CRASHED]
 
         def done(job: Job, event: dict[str, Any]) -> None:
@@ -482,6 +483,7 @@ class Holding:
 
     def divergences(self) -> None:
         assert self.ready is not None
+        self.run_.tell({"type": "phase", "text": f"trying {len(self.groups)} reproduction scripts"})
         with ThreadPoolExecutor(self.plan.workers) as pool:
             records = list(pool.map(self.divergence, self.groups.values()))
         for record in sorted(records, key=lambda r: (r["chapter"], r["clause"], r["fingerprint"])):

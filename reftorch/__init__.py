@@ -11,13 +11,21 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NoReturn
 
-from . import devices  # registers the devices
-from .autograd.modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
-from . import autograd
+from . import (
+    autograd,
+    devices,  # registers the devices
+)
+from .autograd.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .core.device import device
 from .core.dtype import ALIASES, DTYPES, dtype, get_default_dtype, set_default_dtype
-from .core.layout import Size
-from .core.layout import broadcast_shapes
+from .core.layout import Size, broadcast_shapes
 from .core.options import contiguous_format, layout, memory_format, preserve_format, strided
 from .core.promotion import can_cast, promote_types, result_type
 from .core.spec import set_spec_version, spec_version

@@ -15,4 +15,5 @@ chapter = Chapter(
         too_large=dict(self="float32", tensor1="float32", tensor2="float32", value=1e300),
         complex_for_floats=dict(self="float64", tensor1="float64", tensor2="float64", value=1j),
         integer=dict(self="float32", tensor1="float32", tensor2="float32", value=3)),
+    C5="V1",
 )

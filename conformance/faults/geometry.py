@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from reftorch.core.layout import contiguous_stride
-from reftorch.core.pointwise_layout import fastest_first, packed, pointwise_output_strides
+from reftorch.core.layout import contiguous_stride, packed
+from reftorch.core.pointwise_layout import fastest_first, pointwise_output_strides
 from reftorch.dispatch import pointwise
 
 from . import fault, wrong_call
@@ -74,7 +74,7 @@ def neighbour_read_in_the_tail():
     """The last of 7 elements in a tail is computed from what lies behind the operands."""
     def change(kernel: Kernel, start):
         run, inner = start(kernel), [s[-1:] for s in kernel.strides]
-        one = start(replace(kernel, size=(1,), strides=[(1,)] * len(inner)))
+        one = start(replace(kernel, size=(1,), strides=((1,),) * len(inner)))
 
         def launch(out, *rest):
             run(out, *rest)

@@ -1,9 +1,12 @@
 """Wrong gradients: the derivative, its way through broadcasting and conversion, and which tensors take part."""
 from __future__ import annotations
 
-from reftorch.autograd import in_place, record
+import importlib
+
+from reftorch.autograd import in_place
+from reftorch.autograd.derivatives import RESULT
+from reftorch.autograd.record import Recorded
 from reftorch.dispatch import boundary
-from reftorch.dispatch.function import COMPOSITES
 from reftorch.ops._extrema import share
 from reftorch.ops.where import where
 
@@ -119,6 +122,7 @@ def gradient_from_a_rounded_square():
 # ---- on its way to the operand ----
 def _fitting(change):
     """What gradients become on their way to an operand of another size or dtype: change(grad, meta, right)."""
+    record = importlib.import_module("reftorch.autograd.record")  # a function of the package has its name
     right = record.fit
     return setting(record, fit=lambda grad, meta, node, index: change(
         grad, meta, lambda g: right(g, meta, node, index)))
@@ -208,9 +212,9 @@ def everything_requires_grad(call, case, **tensors):
 def saved_tensors_not_checked():
     """Backward uses what it saved though it was overwritten since."""
     def environment(self):
-        return [None, *(self._result(v) if kind == record.RESULT else v
+        return [None, *(self._result(v) if kind == RESULT else v
                         for (kind, _), v in zip(self.plan.sources, self.saved))]
-    return setting(record.Recorded, environment=environment)
+    return setting(Recorded, environment=environment)
 
 
 @fault("add", "D6")

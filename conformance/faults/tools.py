@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from reftorch.autograd.record import Rule
 from reftorch.core.device import as_device
 from reftorch.core.dtype import DTYPES
 from reftorch.core.layout import Layout
@@ -62,9 +61,14 @@ def computing(op: str, formula: Callable[..., Any], device: str = "cpu", dtypes:
 def deriving(op: str, **wrong: Callable[..., Any]) -> Iterator[None]:
     """These derivatives in place of the operator's own; see Operator.derivatives."""
     owner = operator(op)
-    with setting(owner, derivative_of={**owner.derivative_of, **wrong}), setting(owner, rule=None):
-        owner.rule = Rule(owner)  # type: ignore[attr-defined]
-        yield
+    rule = vars(owner).pop("rule", None)  # autograd makes it of the derivatives, at the first call that it records
+    try:
+        with setting(owner, derivative_of={**owner.derivative_of, **wrong}):
+            yield
+    finally:
+        vars(owner).pop("rule", None)
+        if rule is not None:
+            owner.rule = rule
 
 
 # ---- kernels ----
@@ -118,7 +122,7 @@ def memory(ptr: int, dtype: str, size: tuple[int, ...], stride: tuple[int, ...])
     if not layout.numel:
         return np.empty(size, carrier)
     raw = (ctypes.c_char * (layout.extent * carrier.itemsize)).from_address(ptr)
-    return np.ndarray(size, carrier, raw, 0, tuple(s * carrier.itemsize for s in stride))
+    return np.ndarray(size, carrier, memoryview(raw), 0, tuple(s * carrier.itemsize for s in stride))
 
 
 def run_of(array: np.ndarray) -> np.ndarray:

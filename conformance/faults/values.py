@@ -341,9 +341,9 @@ def integers_saturate(self, other, alpha):
 @wrong_formula("sub", "E1", "E3", dtypes=("int64",), compiled=False)
 def integers_through_float64(self, other, alpha):
     """Integers are subtracted in float64, so differences of large ones lose their low bits."""
-    exact = self - np.int64(alpha) * other
     rounded = self.astype(np.float64) - np.float64(alpha) * np.asarray(other, np.float64)
-    return np.where(np.abs(rounded) < 2.0 ** 62, rounded, 0).astype(np.int64) + np.where(np.abs(rounded) < 2.0 ** 62, 0, exact)
+    fits = np.abs(rounded) < 2.0 ** 62
+    return np.where(fits, np.where(fits, rounded, 0).astype(np.int64), self - np.int64(alpha) * other)
 
 
 @wrong_formula("abs", "E3", dtypes=("int64",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections import OrderedDict
 from typing import Any
 
 from ..case import Case, Outcome, View
@@ -13,7 +12,7 @@ from ..execute import Call, NotRun, call_text, execute
 from . import Spelling, covered_version, register
 from .torch_eager import load_torch, missing_device, missing_torch, torch_environment
 
-KEPT = 512  # compiled functions; the oldest go first
+KEPT = 512  # compiled functions before all are forgotten; they hold memory
 
 
 class TorchCompiled:
@@ -27,7 +26,7 @@ class TorchCompiled:
         self.name = f"torch-{backend.replace('_', '-')}" + ("" if self.device == "cpu" else f"-{self.device}")
         wrap = f'torch.compile(call, backend="{backend}", dynamic=False, fullgraph=True)'
         self.spelling = Spelling(wrap=wrap)
-        self._compiled: OrderedDict[Any, Call] = OrderedDict()
+        self._compiled: dict[Any, Call] = {}
 
     def unavailable(self) -> str | None:
         missing = missing_torch() or missing_device(self.device)
@@ -51,22 +50,24 @@ class TorchCompiled:
 
     def _compile(self, call: Call, case: Case) -> Call:
         torch = load_torch()
-        from torch._dynamo.exc import FailOnRecompileLimitHit, Unsupported
+        from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException, Unsupported
         key = (call_text(case), tuple((name, _geometry(view)) for name, view in case.views().items()),
                case.grad is not None)
-        compiled = self._compiled.pop(key, None)
+        if len(self._compiled) >= KEPT:
+            torch._dynamo.reset()
+            self._compiled.clear()
+        compiled = self._compiled.get(key)
         if compiled is None:
+            call.__code__ = call.__code__.replace()  # Dynamo counts recompilations by code object
             compiled = torch.compile(call, backend=self.backend, dynamic=False, fullgraph=True)
-        self._compiled[key] = compiled
-        if len(self._compiled) > KEPT:
-            self._compiled.popitem(last=False)
-            if len(self._compiled) % 64 == 0:
-                torch._dynamo.reset()
+            self._compiled[key] = compiled
 
         def run(**tensors: Any) -> Any:
             try:
                 return compiled(*tensors.values())
             except (Unsupported, FailOnRecompileLimitHit) as e:
+                if e.__cause__ is not None and not isinstance(e.__cause__, TorchDynamoException):
+                    raise e.__cause__ from None  # the call's own error, met while tracing
                 raise NotRun(f"torch.compile cannot capture it: {(str(e).splitlines() or [''])[0]}") from e
         return run
 

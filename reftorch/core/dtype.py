@@ -7,6 +7,7 @@ is in `reftorch.numerics.formats`. Source of names and sizes: c10/core/ScalarTyp
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +51,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.name,)
 
 
 bool_ = dtype("bool", np.bool_, BOOL, "Bool", signed=False)
@@ -77,6 +78,12 @@ float8_e8m0fnu = dtype("float8_e8m0fnu", np.uint8, FLOATING, "Float8_e8m0fnu", s
 float4_e2m1fn_x2 = dtype("float4_e2m1fn_x2", np.uint8, FLOATING, "Float4_e2m1fn_x2", storage_only=True)
 
 DTYPES = {d.name: d for d in list(globals().values()) if isinstance(d, dtype)}
+
+
+def _named(name: str) -> dtype:
+    return DTYPES[name]
+
+
 ALIASES = {"half": float16, "float": float32, "double": float64, "cfloat": complex64, "cdouble": complex128,
            "short": int16, "int": int32, "long": int64}
 

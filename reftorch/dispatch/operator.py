@@ -107,11 +107,15 @@ class Parameter:
 
 REQUIRED = inspect.Parameter.empty
 
-# Where a formula is legal that every way of running PyTorch computes.
-EVERYWHERE = (On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), On("cuda"), On("cuda", "inductor"), On("xpu"),
-              On("xpu", "inductor"))
-GPU = (On("cuda"), On("xpu"))
-GPU_INDUCTOR = (On("cuda", "inductor"), On("xpu", "inductor"))
+
+def gpu(mode: str = "eager", **span: str) -> tuple[On, ...]:
+    """Both kinds of GPU; span: since, until."""
+    return On("cuda", mode, **span), On("xpu", mode, **span)
+
+
+GPU, GPU_INDUCTOR = gpu(), gpu("inductor")
+CPU_COMPILED = (On("cpu", "inductor"), On("cpu", "refs"))
+EVERYWHERE = (On("cpu"), *CPU_COMPILED, *GPU, *GPU_INDUCTOR)
 
 
 class Operator:

@@ -168,7 +168,7 @@ class Pointwise(Operator):
         if form is INPLACE:
             if tracked:
                 pending = boundary.before_write(self, args, target)
-        elif self.derivative_of and state.grad_enabled and not state.inference and (
+        elif self.result(dtypes.float32).is_floating_point and state.grad_enabled and not state.inference and (
                 tracked or target._autograd is not None):
             raise RuntimeError(f"{self.name}(): functions with out=... arguments don't support automatic "
                                "differentiation, but one of the arguments requires grad.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import dtype as dtypes
 from ..core.device import as_device
-from ..core.dtype import INTEGRAL, dtype
+from ..core.dtype import FLOATING, INTEGRAL, dtype
 from ..core.layout import Layout
 from ..core.meta import Meta
 from ..core.options import contiguous_format, memory_format, preserve_format
@@ -87,8 +87,7 @@ def empty(size, dtype, device):
 def empty_strided(size, stride, dtype, device):
     """Uninitialised, with these strides in elements. Raises RuntimeError for negative sizes or strides."""
     if len(size) != len(stride):
-        raise RuntimeError("dimensionality of sizes ({}) must match dimensionality of strides ({})".format(
-            len(size), len(stride)))
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     if min(size, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     if min(stride, default=0) < 0:
@@ -200,6 +199,8 @@ def arange_(start, end, step, dtype, device):
     numbers = (start, end, step)
     if dtype is None:
         dtype = dtypes.int64 if all(isinstance(x, int) for x in numbers) else dtypes.get_default_dtype()
+    if dtype.category not in (INTEGRAL, FLOATING) or dtype.storage_only or dtype.name in ("uint16", "uint32", "uint64"):
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_type}'")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (isfinite(start) and isfinite(end)):
@@ -214,8 +215,6 @@ def arange_(start, end, step, dtype, device):
     source = from_host(values, dtypes.int64 if dtype.category == INTEGRAL else dtypes.float64, device)
     if dtype is source.dtype:
         return source
-    if dtype.category < INTEGRAL:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype.scalar_type}'")
     result = raw(source._meta.layout, dtype, source.device)
     copy_into(result, source)
     return result

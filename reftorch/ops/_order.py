@@ -7,6 +7,7 @@ from typing import Any
 from ..core.dtype import bool_
 from ..dispatch.operator import EVERYWHERE
 from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, UNSIGNED, Pointwise
+from ._factories import zeros_like
 
 
 def _comparison(formula: Callable[..., Any], types: tuple[str, ...] = BOOL + INTS + FLOATS) -> Pointwise:
@@ -15,6 +16,7 @@ def _comparison(formula: Callable[..., Any], types: tuple[str, ...] = BOOL + INT
                    f"{name}.Scalar(Tensor self, Scalar other) -> Tensor",
                    kernel=f"{name}_cpu", types=types, result=lambda d: bool_, operators=(f"__{name}__",))
     op.formula(*EVERYWHERE)(formula)
+    op.derivatives(self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
     return op
 
 

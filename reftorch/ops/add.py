@@ -22,7 +22,7 @@ tensor([inf], dtype=torch.float16)
 from __future__ import annotations
 
 from ..core import dtype as dtypes
-from ..dispatch.operator import GPU, GPU_INDUCTOR, On
+from ..dispatch.operator import CPU_COMPILED, EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, Pointwise
 from ..numerics.arith import fma
 from ._alpha import alpha_fits, times_alpha
@@ -56,10 +56,8 @@ def fused(self, other, alpha):
 
 
 # Triton decides whether to contract where Inductor does not ask for an fma: on CUDA since 2.12 it does.
-@add.formula(On("cpu", "inductor"), On("cpu", "refs"), On("cuda", "inductor", until="2.12"), On("xpu", "inductor"),
-             categories=(dtypes.FLOATING,))
-@add.formula(On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), *GPU, *GPU_INDUCTOR,
-             categories=(dtypes.BOOL, dtypes.INTEGRAL, dtypes.COMPLEX))
+@add.formula(*CPU_COMPILED, On("cuda", "inductor", until="2.12"), On("xpu", "inductor"), categories=(dtypes.FLOATING,))
+@add.formula(*EVERYWHERE, categories=(dtypes.BOOL, dtypes.INTEGRAL, dtypes.COMPLEX))
 def two_roundings(self, other, alpha):
     """s + alpha*o"""
     return self + alpha * other

@@ -7,11 +7,18 @@ C2  IEEE 754 decides the special cases: x/0 is a signed infinity, 0/0 is NaN, va
 C3  tensor1 and tensor2 may not both be integral, whatever input is: RuntimeError.  [aten/native/PointwiseOps.cpp]
 C4  value is converted once, to the type the kernel computes in; a number that type cannot hold is a RuntimeError.
     [c10/core/Scalar.h]
+
+>>> import reftorch as torch
+>>> torch.addcdiv(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 1.0]), torch.tensor([4.0, 0.0]), value=2)
+tensor([1.5, inf])
+>>> x = torch.tensor([1.0])
+>>> x.addcdiv_(torch.tensor([3.0]), torch.tensor([2.0]))
+tensor([2.5])
 """
 from __future__ import annotations
 
 from ..core.dtype import COMPLEX, FLOATING
-from ..dispatch.operator import On
+from ..dispatch.operator import GPU, GPU_INDUCTOR, On, gpu
 from ..dispatch.pointwise import COMPLEXES, FLOATS, Pointwise
 from ..numerics.arith import fma, select
 from .div import div
@@ -38,8 +45,7 @@ def multiply_first(self, tensor1, tensor2, value):
     return self + (value * tensor1) / tensor2
 
 
-@addcdiv.formula(On("cuda", since="2.12"), On("xpu", since="2.12"), On("cuda", "inductor", since="2.12"),
-                 On("xpu", "inductor", since="2.12"), categories=(FLOATING,))
+@addcdiv.formula(*gpu(since="2.12"), *gpu("inductor", since="2.12"), categories=(FLOATING,))
 def unit_or_fused(self, tensor1, tensor2, value):
     """s + t1/t2 if v == 1 else fma(v, t1/t2, s)"""
     quotient = tensor1 / tensor2
@@ -47,16 +53,14 @@ def unit_or_fused(self, tensor1, tensor2, value):
 
 
 # Before 2.12 the CUDA source said a + alpha * (b / c) and left it to the compiler whether to contract: both are legal.
-@addcdiv.formula(On("cuda", until="2.12"), On("xpu", until="2.12"), On("cuda", "inductor", until="2.12"),
-                 categories=(FLOATING,))
+@addcdiv.formula(*gpu(until="2.12"), *gpu("inductor", until="2.12"), categories=(FLOATING,))
 def contracted(self, tensor1, tensor2, value):
     """fma(v, t1/t2, s)"""
     return fma(value, tensor1 / tensor2, self)
 
 
-@addcdiv.formula(On("cpu", "inductor"), On("cuda", until="2.12"), On("xpu", until="2.12"),
-                 On("cuda", "inductor", until="2.12"), categories=(FLOATING,))
-@addcdiv.formula(On("cuda"), On("xpu"), On("cpu", "inductor"), categories=(COMPLEX,))
+@addcdiv.formula(On("cpu", "inductor"), *gpu(until="2.12"), *gpu("inductor", until="2.12"), categories=(FLOATING,))
+@addcdiv.formula(On("cpu", "inductor"), *GPU, *GPU_INDUCTOR, categories=(COMPLEX,))
 def divide_first(self, tensor1, tensor2, value):
     """s + v*(t1/t2)"""
     return self + value * (tensor1 / tensor2)

@@ -33,7 +33,7 @@ from ..core.tensor import Tensor
 from ..dispatch.cast import converted, number_in
 from ..dispatch.function import composite
 from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
-from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, UNSIGNED, Pointwise
+from ..dispatch.pointwise import COMPLEXES, FLOATS, INTS, Pointwise
 from ..numerics.arith import copysign, floor, floordiv, fmod, select, trunc, truncdiv
 from ._factories import zeros_like
 from ._gradients import conj
@@ -44,7 +44,7 @@ div = Pointwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     kernel=lambda rounding_mode, **_: f"div_{rounding_mode}_cpu" if rounding_mode else "div_cpu",
-    types=BOOL + INTS + UNSIGNED + FLOATS + COMPLEXES, int_to_float=lambda rounding_mode, **_: rounding_mode is None,
+    types=INTS + FLOATS + COMPLEXES, int_to_float=lambda rounding_mode, **_: rounding_mode is None,
     opmath=("other",), numbers=("self", "other"), operators=("__truediv__",),
     reflected=lambda self, number: self.reciprocal() * number, aliases=("divide", "true_divide"))
 NARROW, WIDE = ("float16", "bfloat16"), ("float32", "float64")

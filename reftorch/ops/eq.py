@@ -6,7 +6,7 @@ C2  A number is converted to the promoted dtype first: it is rounded, overflows 
     equals 128.  [c10/core/Scalar.h, aten/native/BinaryOps.cpp]
 C3  Complex numbers are equal if both parts are.  [c10/util/complex.h]
 C4  out= may have any dtype, and in place the result takes that of input: 1 and 0.  [aten/native/BinaryOps.cpp]
-C5  The result never requires grad.  [tools/autograd/derivatives.yaml]
+C5  The result never requires grad; in place, the gradients of both operands are 0.  [tools/autograd/derivatives.yaml]
 
 >>> import reftorch as torch
 >>> torch.tensor([1.0, float("nan"), -0.0]) == torch.tensor([1.0, float("nan"), 0.0])
@@ -21,6 +21,7 @@ from __future__ import annotations
 from ..core.dtype import bool_
 from ..dispatch.operator import EVERYWHERE
 from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, UNSIGNED, Pointwise
+from ._factories import zeros_like
 
 eq = Pointwise(
     "eq.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -33,3 +34,6 @@ eq = Pointwise(
 def equal(self, other):
     """s == o"""
     return self == other
+
+
+eq.derivatives(self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))

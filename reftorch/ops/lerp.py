@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from ..core.dtype import COMPLEX, FLOATING
 from ..core.tensor import Tensor
-from ..dispatch.operator import GPU, GPU_INDUCTOR, On
+from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import COMPLEXES, FLOATS, Pointwise, exact_out
 from ..dispatch.scalar import TYPE_NAMES
 from ..numerics.arith import absolute, fma, select
@@ -69,7 +69,7 @@ def unfused_negated(self, end, weight):
 
 
 @lerp.formula(On("cpu", "refs"), *GPU_INDUCTOR, categories=(FLOATING,))
-@lerp.formula(On("cpu"), On("cpu", "refs"), On("cpu", "inductor"), *GPU, *GPU_INDUCTOR, categories=(COMPLEX,))
+@lerp.formula(*EVERYWHERE, categories=(COMPLEX,))
 def unfused(self, end, weight):
     """s + w*(e-s) if |w| < 0.5 else e + (w-1)*(e-s)"""
     near = absolute(weight) < 0.5

@@ -15,7 +15,7 @@ tensor([ True, False])
 from __future__ import annotations
 
 from ..core import dtype as dtypes
-from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
+from ..dispatch.operator import CPU_COMPILED, EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import BOOL, FLOATS, INTS, Pointwise
 from ._extrema import larger_first, larger_ordered, larger_second, not_complex, share
 
@@ -25,8 +25,7 @@ maximum = Pointwise("maximum(Tensor self, Tensor other) -> Tensor", kernel="maxi
 maximum.check(not_complex("maximum"))
 
 
-@maximum.formula(On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), *GPU_INDUCTOR,
-                 categories=(dtypes.FLOATING,))
+@maximum.formula(On("cpu"), *CPU_COMPILED, *GPU_INDUCTOR, categories=(dtypes.FLOATING,))
 @maximum.formula(*EVERYWHERE, categories=(dtypes.BOOL, dtypes.INTEGRAL))
 def second_of_equals(self, other):
     """s if s > o else o; NaN wins"""

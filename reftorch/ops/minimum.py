@@ -15,7 +15,7 @@ tensor([False, False])
 from __future__ import annotations
 
 from ..core import dtype as dtypes
-from ..dispatch.operator import EVERYWHERE, GPU, GPU_INDUCTOR, On
+from ..dispatch.operator import CPU_COMPILED, EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import BOOL, FLOATS, INTS, Pointwise
 from ._extrema import not_complex, share, smaller_first, smaller_ordered, smaller_second
 
@@ -25,8 +25,7 @@ minimum = Pointwise("minimum(Tensor self, Tensor other) -> Tensor", kernel="mini
 minimum.check(not_complex("minimum"))
 
 
-@minimum.formula(On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), *GPU_INDUCTOR,
-                 categories=(dtypes.FLOATING,))
+@minimum.formula(On("cpu"), *CPU_COMPILED, *GPU_INDUCTOR, categories=(dtypes.FLOATING,))
 @minimum.formula(*EVERYWHERE, categories=(dtypes.BOOL, dtypes.INTEGRAL))
 def second_of_equals(self, other):
     """s if s < o else o; NaN wins"""

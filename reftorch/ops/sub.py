@@ -27,7 +27,7 @@ from __future__ import annotations
 from ..core import dtype as dtypes
 from ..core.tensor import Tensor
 from ..dispatch.function import composite
-from ..dispatch.operator import GPU, GPU_INDUCTOR, On
+from ..dispatch.operator import CPU_COMPILED, EVERYWHERE, GPU, GPU_INDUCTOR, On
 from ..dispatch.pointwise import COMPLEXES, FLOATS, INTS, Pointwise
 from ..numerics.arith import fma
 from ._alpha import alpha_fits, times_alpha
@@ -74,9 +74,8 @@ def fused(self, other, alpha):
 
 
 # Inductor leaves it to Triton whether to contract: both are legal there.
-@sub.formula(On("cpu", "inductor"), On("cpu", "refs"), *GPU_INDUCTOR, categories=(dtypes.FLOATING,))
-@sub.formula(On("cpu"), On("cpu", "inductor"), On("cpu", "refs"), *GPU, *GPU_INDUCTOR,
-             categories=(dtypes.INTEGRAL, dtypes.COMPLEX))
+@sub.formula(*CPU_COMPILED, *GPU_INDUCTOR, categories=(dtypes.FLOATING,))
+@sub.formula(*EVERYWHERE, categories=(dtypes.INTEGRAL, dtypes.COMPLEX))
 def two_roundings(self, other, alpha):
     """s - alpha*o"""
     return self - alpha * other

@@ -93,7 +93,7 @@ programs = st.tuples(st.lists(leaf, min_size=2, max_size=3), st.lists(step, min_
                      st.sampled_from(["backward", "grad", "double"]))
 
 
-def run(torch: Any, program: Any) -> list[Any]:
+def run(torch: Any, program: Any, device: str = "cpu") -> list[Any]:
     """What happens, step by step. Raises OverflowError where exactness ends."""
     leaves, steps, weights, ending = program
     tensors = []
@@ -101,7 +101,7 @@ def run(torch: Any, program: Any) -> list[Any]:
         n = 1
         for s in shape:
             n *= s
-        t = torch.tensor([float(v) for v in values[:n]], dtype=torch.float64).reshape(shape)
+        t = torch.tensor([float(v) for v in values[:n]], dtype=torch.float64, device=device).reshape(shape)
         tensors.append(t.clone().requires_grad_(wants))
     seen: list[Any] = [observe_all(tensors)]
     for kind, name, i, j, n, off in steps:
@@ -129,7 +129,7 @@ def same_memory(x: Any, y: Any) -> bool:
 
 
 def failure(error: Exception) -> tuple[str, str]:
-    return type(error).__name__, str(error).split("\n")[0]
+    return type(error).__name__, str(error).split("\n")[0].replace("torch.cuda.", "torch.")
 
 
 def observe_all(tensors: list[Any]) -> list[Any]:
@@ -160,7 +160,7 @@ def finish(torch: Any, tensors: list[Any], weights: list[list[int]], ending: str
         for t, w in zip(reversed(wanted), weights):
             outputs.append(t)
             values = (w * (t.numel() // len(w) + 1))[:t.numel()]
-            grads.append(torch.tensor([float(v) for v in values], dtype=torch.float64).reshape(t.shape))
+            grads.append(torch.tensor([float(v) for v in values], dtype=torch.float64, device=t.device).reshape(t.shape))
         if ending == "backward":
             torch.autograd.backward(outputs, grads)
         else:

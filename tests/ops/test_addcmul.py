@@ -1,6 +1,10 @@
 """addcmul against PyTorch: every clause of its contract."""
 from __future__ import annotations
 
+import pytest
+
+import reftorch
+
 from ._common import FLOATS, INTS, agreement, bounded, dtypes, forms, gradients, layouts, values
 
 CALLS = {
@@ -34,3 +38,11 @@ test_errors = agreement("torch.addcmul(f, f)", "torch.addcmul(f, f, 1)", "torch.
                         "torch.addcmul(f, f, f, 2)", "torch.addcmul(f, f, f, val=2)", "torch.addcmul(f, f2, f)",
                         "torch.addcmul(b, b, b, value=1e300)", "torch.addcmul(b[:0], b[:0], b[:0])", "r.addcmul_(f, f)",
                         "i.addcmul_(f, f)", "torch.addcmul(f, f, f, out=i)")
+
+
+def test_cpu_scalars_on_cuda():
+    on_cuda, scalar = reftorch.tensor([1.0, 2.0], device="cuda"), reftorch.tensor(3.0)
+    assert reftorch.addcmul(on_cuda, on_cuda, scalar).tolist() == [4.0, 8.0]
+    for args, name in (((scalar, on_cuda, on_cuda), "self"), ((on_cuda, scalar, on_cuda), "tensor1")):
+        with pytest.raises(RuntimeError, match=f"CPU Scalar support for {name} argument is not supported"):
+            reftorch.addcmul(*args)

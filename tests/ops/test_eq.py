@@ -30,7 +30,9 @@ test_targets = agreement(
     "f.eq_(3)", "f.eq_(2j)", "i.eq_(0.5)", "i.eq_(f)", "i8.eq_(300)", "b.eq_(1)", "torch.eq(f, f, out=torch.empty(3))",
     "torch.eq(f, f, out=i8)", "torch.eq(d, d, out=h)", "torch.eq(f, 3, out=c)",
     "torch.eq(base[:4], base[:4], out=base[1:5])")
-test_no_gradient = agreement("r == 1", "torch.eq(r, r, out=b)", "r.eq_(1)")
+test_no_gradient = agreement(
+    "r == 1", "torch.eq(r, r, out=b)", "r.eq_(1)",
+    "(lambda x: torch.autograd.grad([(x * 1).eq_(x)], [x], [t([1., 2., 3.])]))(r)")
 test_errors = agreement("torch.eq(f)", "torch.eq(f, 'x')", "torch.eq(f, None)", "torch.eq(1, f)", "torch.eq(f, f, f)",
                         "f == f2", "t([1], 'uint16') == t([1], 'int16')")
 
