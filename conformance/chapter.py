@@ -10,7 +10,7 @@ from collections.abc import Callable
 from reftorch.dispatch.pointwise import Pointwise
 
 from .clause import Check, Clause, Place
-from .families import differentiable, elementwise, errors, in_place, memory, out, promotion, shape
+from .families import differentiable, elementwise, errors, in_place, memory, method, out, promotion, shape
 
 Own = str | Callable[[Pointwise, Place], Check]
 
@@ -43,7 +43,8 @@ class Chapter:
     def _shared(self) -> tuple[Clause, ...]:
         op = self.op
         families = [elementwise, promotion, shape, memory]
-        families += [in_place] * op.has_in_place + [out] * op.has_out + [differentiable] * bool(op.derivative_of)
+        families += [method] * op.has_method + [in_place] * op.has_in_place + [out] * op.has_out
+        families += [differentiable] * bool(op.derivative_of)
         return tuple(c for family in (*families, errors) for c in family.CLAUSES)
 
     def clauses(self) -> tuple[Clause, ...]:

@@ -165,9 +165,13 @@ class Fingerprint:
         if not self.legal:
             return Verdict(NOT_RUN, self.unit, reason=f"no formula is specified for {self.reference.place}")
         whole = np.flatnonzero(np.all([s.fits.all(axis=1) for s in self.samples], axis=0)).tolist()
-        if whole:
+        if whole and (self.candidates[whole[0]] in self.legal or not self._legal_everywhere()):
             return self._named([self.candidates[k] for k in whole])
-        return self._by_position() or self._unexplained()
+        return self._by_position() or (self._mixture() if self._legal_everywhere() else self._unexplained())
+
+    def _legal_everywhere(self) -> bool:
+        """Whether each element, by itself, is what some legal formula gives."""
+        return all(s.fits[:len(self.legal)].any(axis=0).all() for s in self.samples)
 
     def elementwise(self) -> Verdict:
         """Held if each element, by itself, is what some legal formula gives."""
@@ -180,7 +184,7 @@ class Fingerprint:
             wrong = np.flatnonzero(~legal)
             if wrong.size:
                 s.fits[0, wrong] |= np.any([_same_class(e[wrong], s.got[wrong], self.dtype) for e in s.expected[:k]], axis=0)
-        if all(s.fits[:k].any(axis=0).all() for s in self.samples):
+        if self._legal_everywhere():
             return Verdict(HELD, self.unit, distance=0.0, evidence={"elements": self.elements})
         return self._unexplained()
 
@@ -225,7 +229,8 @@ class Fingerprint:
 
     def _by_position(self) -> Verdict | None:
         """Two formulas: one in complete blocks of w elements, the other in what is left of each run."""
-        both = [(a, b) for a, b in itertools.permutations(range(len(self.candidates)), 2)
+        pool = self.legal if self._legal_everywhere() else self.candidates
+        both = [(a, b) for a, b in itertools.permutations(range(len(pool)), 2)
                 if all((s.fits[a] | s.fits[b]).all() for s in self.samples)]
         for mixed in (False, True):
             for a, b in both:
@@ -238,6 +243,14 @@ class Fingerprint:
             a, b = both[0]
             return self._positional(a, b, f"here {self.candidates[a].name}, there {self.candidates[b].name}")
         return None
+
+    def _mixture(self) -> Verdict:
+        """More than two legal formulas, and no rule which is where."""
+        sample = min((s for s in self.samples if not s.fits[0].all()), key=lambda s: s.got.size)
+        names = " or ".join(f.name for f in self.legal)
+        return Verdict(DIVERGED, self.unit, "a mixture of legal formulas", case=sample.case,
+                       expected="one formula for every element", got=f"here and there {names}",
+                       evidence={"elements": self.elements}, wanted=self.wanted(sample.case))
 
     def _positional(self, a: int, b: int, said: str) -> Verdict:
         both = [s for s in self.samples if not s.fits[a].all() and not s.fits[b].all()]

@@ -22,7 +22,7 @@ from reftorch.dispatch.pointwise import Pointwise
 from reftorch.numerics.codes import encode
 from reftorch.numerics.formats import FORMATS
 
-from .case import CANARY, Case, Value, View
+from .case import CANARY, Case, View
 
 GUARD = 64  # bytes before and after every view that belong to no element; keeps the alignment of the buffer
 COMPUTING = tuple(d for d, t in DTYPES.items() if not t.storage_only)
@@ -60,7 +60,11 @@ def _integers(gen: np.random.Generator, carrier: np.dtype, n: int, kind: str) ->
         return np.choose(gen.integers(0, 3, n), kinds)
     if kind in ("near", "short"):
         return gen.integers(max(-20, info.min), 21, n).astype(carrier)
-    if kind in ("special", "neighbours"):
+    if kind == "neighbours":
+        shifts = gen.integers(0, info.bits - 1, n).astype(np.int64)
+        signs = np.where(gen.integers(0, 2, n), -1, 1) if info.min else 1
+        return ((np.int64(1) << shifts) * signs + gen.integers(-1, 2, n)).astype(carrier)
+    if kind == "special":
         table = np.array([0, 1, 2, 3, info.max, info.max - 1, info.min, info.min + 1, info.max // 2, 255 & info.max]
                          + ([-1, -2, -3] if info.min else []), carrier)
         return table[gen.integers(0, len(table), n)]
@@ -156,7 +160,7 @@ def layout(rng: Random, size: Sequence[int], kind: str) -> Layout:
     if kind == "offset":
         return Layout(size, contiguous_stride(size), rng.randint(1, 31))
     order = list(range(ndim))
-    if kind == "permuted":
+    if kind == "permuted" or kind == "odd ones" and rng.random() < 0.5:
         rng.shuffle(order)
     step, stride = rng.randint(2, 3) if kind == "stepped" else 1, [0] * ndim
     for d in reversed(order):

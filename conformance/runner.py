@@ -167,6 +167,7 @@ def worker_environment() -> dict[str, str]:
     here = str(Path(__file__).resolve().parent.parent)
     env["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [env.get("PYTHONPATH")])])
     env.setdefault("OMP_WAIT_POLICY", "passive")
+    env["PYTHONHASHSEED"] = "0"  # sets have the same order in each worker, so that a case has the same number in each
     return env
 
 
@@ -178,7 +179,7 @@ class Job:
     command: dict[str, Any]
     chapter: str = ""
     clause: str = ""
-    skip: list[tuple[int, str, str]] = field(default_factory=list)  # index of a case, fingerprint, how it ended
+    skip: list[tuple[int, int, str, str]] = field(default_factory=list)  # index and digest of a case, how it ended
     group: Group | None = None
 
     @property
@@ -408,12 +409,12 @@ class Holding:
             self.finish(job, [verdict], 0, 0.0)
             return False
         hangs = reason.startswith("no answer")
-        job.skip.append((flight["run"], "hangs" if hangs else f"crashes: {reason}",
+        job.skip.append((flight["run"], flight["digest"], "hangs" if hangs else f"crashes: {reason}",
                          f"the call gave {reason}" if hangs else f"the process ended in the call: {reason}"))
-        self.run_.tell({"type": "crash", "clause": job.id, "reason": job.skip[-1][2]})
+        self.run_.tell({"type": "crash", "clause": job.id, "reason": job.skip[-1][3]})
         if len(job.skip) < CRASHES:
             return True
-        verdicts = [Verdict(CRASHED, fingerprint=kind, reason=why, got=why) for _, kind, why in job.skip]
+        verdicts = [Verdict(CRASHED, fingerprint=kind, reason=why, got=why) for _, _, kind, why in job.skip]
         verdicts.append(Verdict(NOT_RUN, reason=f"given up after {CRASHES} crashes"))
         self.finish(job, verdicts, 0, 0.0)
         return False

@@ -146,10 +146,11 @@ def bounded(node: Node, operands: dict[str, Any], format_name: str) -> Bounded:
         return x if isinstance(x, Bounded) else Bounded(x, format_name)
 
     def limited(x: Bounded, divisor: Bounded | None = None) -> Bounded:
-        """Where something may have overflowed, or the divisor is subnormal, the bound says nothing."""
+        """Where something may have overflowed, or the divisor is subnormal or huge, the bound says nothing."""
         sure = np.abs(x.value) + x.error < largest
         if divisor is not None:
             sure &= np.maximum(np.abs(divisor.value.real), np.abs(divisor.value.imag)) - divisor.error >= smallest
+            sure &= np.abs(divisor.value) + divisor.error < largest
         return Bounded(x.value, format_name, np.where(sure, x.error, np.inf))
 
     def run(n: Any) -> Any:

@@ -4,11 +4,11 @@ Started as `python -m conformance.worker READ WRITE`, two file descriptors of pi
 events go out as JSON lines; standard output and error are the subject's to soil. The commands and their answers:
 
     {"do": "start", "subject", "device", "version", "profile", "seed", "chapters"}    ready, or unavailable
-    {"do": "clause", "chapter", "clause", "skip": [[index, fingerprint, reason], ...]}  clause
+    {"do": "clause", "chapter", "clause", "skip": [[index, digest, fingerprint, reason], ...]}    clause
     {"do": "shrink", "chapter", "clause", "verdict", "seconds"}                       shrunk
 
-The event {"event": "case", "run": i} says that the subject is about to run case number i, {"event": "case", "judge": i}
-that it came back. {"event": "failed"} answers a command in which the kit itself failed.
+The event {"event": "case", "run": i, "digest"} says that the subject is about to run case number i, {"event": "case",
+"judge": i} that it came back. {"event": "failed"} answers a command in which the kit itself failed.
 """
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import signal
 import sys
 import time
 import traceback
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -47,11 +48,11 @@ def load_chapters(where: str = CHAPTERS) -> Mapping[str, Any]:
 
 
 def hold(clause: Clause, op: Any, subject: Subject, place: Place, budget: Budget, rng: Random,
-         skip: Mapping[int, tuple[str, str]] | None = None, say: Say = lambda **_: None) -> tuple[list[Verdict], int]:
+         skip: Mapping[int, tuple[int, str, str]] | None = None, say: Say = lambda **_: None) -> tuple[list[Verdict], int]:
     """Hold a subject to one clause: the verdicts, and how many cases ran.
 
-    skip: cases that are not run any more because they crashed, with fingerprint and reason. say: told before and after
-    a case.
+    skip: cases that are not run any more because they crashed, with digest, fingerprint and reason. say: told before
+    and after a case.
     What the subject cannot express is never held: it gives a verdict 'not run' with the reason.
     """
     assert clause.check is not None
@@ -61,11 +62,14 @@ def hold(clause: Clause, op: Any, subject: Subject, place: Place, budget: Budget
     seen: Counter[str] = Counter()
     missed: Counter[tuple[str, str]] = Counter()
     for i, case in enumerate(check.cases(rng, budget)):
+        name = digest(case)
         if i in skip:
-            kind, how = skip[i]
+            crashed, kind, how = skip[i]
+            if crashed != name:
+                raise RuntimeError(f"case {i} is not the one that crashed: the check makes other cases every time")
             verdicts.append(Verdict(CRASHED, case.unit, kind, how, case=case, expected="an answer", got=how))
             continue
-        say(event="case", run=i)
+        say(event="case", run=i, digest=name)
         try:
             outcome = subject.run(case)
         except NotImplementedError as e:
@@ -101,6 +105,14 @@ def shows(clause: Clause, op: Any, subject: Subject, place: Place, case: Case, f
     same = (v for v in verdicts if v.status == DIVERGED and v.fingerprint == fingerprint)
     return next((v if v.case is not None and _elements(v.case) < _elements(case) else replace(v, case=case)
                  for v in same), None)
+
+
+def digest(case: Case) -> int:
+    """A number for the whole case, to know it again."""
+    found = zlib.crc32(repr((case.form, case.args, case.out, case.grad)).encode())
+    for buffer in case.buffers:
+        found = zlib.crc32(buffer, found)
+    return found
 
 
 def ending(code: int) -> str:
@@ -190,7 +202,7 @@ class Worker:
         op, found = self.clause(chapter, clause)
         rng = Random(f"{self.seed} {chapter}.{clause}")
         verdicts, cases = hold(found, op, self.subject, self.place, self.budget, rng,
-                               {i: (kind, how) for i, kind, how in skip}, self.say)
+                               {i: tuple(rest) for i, *rest in skip}, self.say)
         self.say(event="clause", chapter=chapter, clause=clause, cases=cases, seconds=time.perf_counter() - start,
                  verdicts=[verdict_to_json(v) for v in verdicts])
 

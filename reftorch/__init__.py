@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, NoReturn
+from typing import Any
 
 from . import (
     autograd,
@@ -30,7 +30,6 @@ from .core.options import contiguous_format, layout, memory_format, preserve_for
 from .core.promotion import can_cast, promote_types, result_type
 from .core.spec import set_spec_version, spec_version
 from .core.tensor import Tensor
-from .devices.cpu.threads import get_num_threads, set_num_threads
 from .dispatch.function import COMPOSITES
 from .dispatch.operator import REGISTRY
 
@@ -56,5 +55,12 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, Tensor)
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(f"reftorch does not cover torch.{name}")
+# Their module brings a compiler along, so it is imported on first use.
+_ON_FIRST_USE = {"get_num_threads": ".devices.cpu.threads", "set_num_threads": ".devices.cpu.threads"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"reftorch does not cover torch.{name}")
+    value = globals()[name] = getattr(import_module(_ON_FIRST_USE[name], __name__), name)
+    return value

@@ -105,12 +105,22 @@ class Specials(Formulas):
         total = int(np.prod([len(t) for t in tables]))
         most = 1024 if self.place.costly or budget.elements < 10_000 else 8192
         index = np.arange(total) if total <= most else gen.integers(0, total, most)
-        index = np.resize(index, -(-index.size // 64) * 64)
-        columns = np.unravel_index(index, [len(t) for t in tables])
-        arrays = generate.allowed(self.op, {n: t[c] for n, t, c in zip(names, tables, columns)})
         types = {n: generate.operand_dtype(self.op, n, unit.dtype) for n in names}
-        for numbers in self._numbers(rng, unit):
-            yield generate.call(self.op, unit.pattern, arrays, types, numbers=numbers, unit=unit.name)
+        for part in self._apart(index, tables):
+            part = np.resize(part, -(-part.size // 64) * 64)
+            columns = np.unravel_index(part, [len(t) for t in tables])
+            arrays = generate.allowed(self.op, {n: t[c] for n, t, c in zip(names, tables, columns)})
+            for numbers in self._numbers(rng, unit):
+                yield generate.call(self.op, unit.pattern, arrays, types, numbers=numbers, unit=unit.name)
+
+    def _apart(self, index: np.ndarray, tables: list[np.ndarray]) -> list[np.ndarray]:
+        """The smallest integer beside -1 in calls of their own: a division of the two may end the process."""
+        if len(tables) < 2 or tables[0].dtype.kind != "i" or not self.op.guards:
+            return [index]
+        rows = np.unravel_index(index, [len(t) for t in tables])
+        smallest = np.any([t[r] == np.iinfo(t.dtype).min for t, r in zip(tables, rows)], axis=0)
+        risky = smallest & np.any([t[r] == -1 for t, r in zip(tables, rows)], axis=0)
+        return [index[~risky], index[risky]]
 
     def _numbers(self, rng: Random, unit: Unit) -> list[dict[str, object]]:
         if not unit.pattern.numbers:
@@ -145,11 +155,14 @@ class Anywhere(Checking):
         base = self._pool(rng, unit)
         yield base
         pool = {name: base.bits(name) for name in unit.pattern.tensors}
-        sizes = list(SIZES) if budget.cases >= 100 or unit.dtype in ("float32", "bfloat16") else [0, 1, 7, 8, 33, 64, 70]
+        first = unit.pattern == generate.patterns(self.op)[0]
+        sizes = list(SIZES) if first or budget.cases >= 1000 else [1, 7, 33, 70, *rng.sample(SIZES, 12)]
         if self.place.costly:
             sizes = [1, 7, 33, 70]
+        elif budget.cases < 100:
+            sizes = (sizes if unit.dtype in ("float32", "bfloat16") else sizes[::6]) + [LARGE[1]]
         else:
-            sizes += LARGE if budget.cases >= 100 else LARGE[1:2]
+            sizes += LARGE if first else LARGE[1:2]
         for n in sizes:
             kind = rng.choice(("contiguous", "contiguous", "offset", "stepped", "permuted", "rows"))
             yield self._elsewhere(rng, unit, base, pool, n, rng.choice(("contiguous", "offset")) if n > 70 else kind)

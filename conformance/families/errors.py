@@ -57,13 +57,7 @@ class Types(Wrong):
             yield replace(case, args={**case.args, "no_such_name": 1}, unit="an argument too many")
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
-        right = self.expected(case)
-        if right.error is None:
-            return "the specification allows the calls that were tried"
-        # Which words a binding uses for its signatures is not part of the contract; that it is a TypeError is.
-        want = {"type": right.error.type, "phase": "forward", "text": ""}
-        got = outcome.error.type if outcome.error else "no error"
-        return self.differs(case, outcome, f"{got} instead of {right.error.type}", error=want)
+        return same_error(self, case, outcome)
 
 
 class Sizes(Wrong):

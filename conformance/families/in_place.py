@@ -121,7 +121,7 @@ def refused(check: InPlace, rng: Random, budget: Budget) -> Iterator[Case]:
             yield check.call(unit, rng, (3,), dtypes=dtypes)
         for number in unit.pattern.numbers:
             case = check.call(unit, rng, (3,))
-            case.args[number] = rng.choice((1.5, 1j, 2))
+            case.args[number] = rng.choice((1.5, 2) if check.op.scalars else (1.5, 1j, 2))
             yield case
         yield check.call(unit, rng, (3,))
 
@@ -150,7 +150,9 @@ def same_error(check: Checking, case: Case, outcome: Outcome) -> Verdict | str |
     right = check.expected(case)
     if right.error is None:
         return "the specification allows the calls that were tried"
-    want = {"type": right.error.type, "text": stable(right.error.text), "phase": right.error.phase}
+    # In which words a binding says which types it takes is not part of the contract; that it is a TypeError is.
+    text = "" if right.error.type == "TypeError" else stable(right.error.text)
+    want = {"type": right.error.type, "text": text, "phase": right.error.phase}
     got = outcome.error.type if outcome.error else "no error"
     if outcome.error is not None and right.error.type in (outcome.error.type, *outcome.error.bases):
         got = "another text"

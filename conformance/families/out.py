@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-import numpy as np
-
 from .. import generate
-from ..case import Case, Outcome, View
+from ..case import Case, Outcome
 from ..clause import Budget, Clause, Verdict
 from .base import Checking, Twins, has_out_form, some_call, spread, stored, units
 from .in_place import same_error

@@ -20,9 +20,19 @@ class Shapes(Checking):
 
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         all_units = units(self.op, self.place, budget)
-        for unit in spread(all_units, 12 if self.place.costly else max(budget.cases, len(all_units)), rng):
+        count = 12 if self.place.costly else max(budget.cases, len(all_units))
+        kinds = spread([*self.layouts, None], 2 * count, rng)  # one kind for all operands, or any for each
+        for unit in spread(all_units, count, rng):
             size = rng.choice(self.odd_sizes) if rng.random() < 0.2 else generate.shape(rng, empty=self.empty)
             case = some_call(self.op, unit, rng, size, self.broadcast if rng.random() < 0.7 else 0.0, self.layouts)
+            case.unit = self.unit_name(case)
+            yield case
+            kind = next(kinds)
+            size = generate.shape(rng, rng.choice((2, 3, 4)), empty=False)
+            if kind == "odd ones":
+                size = (*size[:1], 1, *size[2:])
+            case = some_call(self.op, unit, rng, size, rng.choice((0.0, self.broadcast / 2)),
+                             [kind] if kind else self.layouts, alike=kind is not None)
             case.unit = self.unit_name(case)
             yield case
 

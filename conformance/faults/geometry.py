@@ -11,7 +11,7 @@ from reftorch.core.pointwise_layout import fastest_first, pointwise_output_strid
 from reftorch.dispatch import pointwise
 
 from . import fault, wrong_call
-from .tools import Kernel, launching, memory, setting
+from .tools import Kernel, editing, launching, memory, nudge, run_of, setting
 
 
 # ---- reading ----
@@ -29,7 +29,7 @@ def stride_dropped():
 def outer_stride_dropped():
     """With three dimensions or more, the first one is taken to continue the second."""
     def joined(size, stride):
-        return (stride[1] * size[1], *stride[1:]) if len(size) > 2 and all(stride) else stride
+        return (stride[1] * size[1], *stride[1:]) if len(size) > 2 and stride[0] and stride[1] else stride
     return launching("mul", lambda kernel, start: start(replace(
         kernel, strides=(kernel.strides[0], *(joined(kernel.size, s) for s in kernel.strides[1:])))))
 
@@ -69,9 +69,9 @@ def last_dimension_never_broadcast():
     return launching("lerp", change)
 
 
-@fault("div", "M3", dtypes=("float32", "bfloat16"))
+@fault("div", "E2", "M3", dtypes=("float32", "bfloat16"))
 def neighbour_read_in_the_tail():
-    """The last of 7 elements in a tail is computed from what lies behind the operands."""
+    """The last of 3 elements in a tail is computed from what lies behind the operands."""
     def change(kernel: Kernel, start):
         run, inner = start(kernel), [s[-1:] for s in kernel.strides]
         one = start(replace(kernel, size=(1,), strides=((1,),) * len(inner)))
@@ -84,6 +84,16 @@ def neighbour_read_in_the_tail():
                 one(ends[0], *(p + a.itemsize for p, a in zip(ends[1:], arrays[1:])), *rest[len(arrays) - 1:])
         return launch
     return launching("div", change)
+
+
+@fault("sqrt", "M3", dtypes=("float32",))
+def lanes_behind_the_end_decide():
+    """A tail is handled with whole vectors, and one unit off if the lane behind the last element is positive."""
+    def edit(result, self):
+        end = self.ctypes.data + sum((n - 1) * s for n, s in zip(self.shape, self.strides)) + self.itemsize
+        if result.size % 4 and memory(end, "float32", (1,), (1,))[0] > 0:
+            nudge(run_of(result)[-1:])
+    return editing("sqrt", edit)
 
 
 # ---- sizes and strides of results ----
@@ -103,13 +113,13 @@ def results_always_contiguous():
 
 
 @fault("maximum", "L1")
-def only_the_first_operand_is_asked():
-    """The order of the result's dimensions follows input alone."""
+def only_the_last_operand_is_asked():
+    """The order of the result's dimensions follows other alone."""
     return _strides(lambda inputs: pointwise_output_strides(
-        inputs[:1] if tuple(inputs[0][0]) == _shape(inputs) else inputs))
+        inputs[-1:] if tuple(inputs[-1][0]) == _shape(inputs) else inputs))
 
 
-@fault("eq", "L1")
+@fault("abs", "L1")
 def strides_of_single_elements_tidied():
     """Dimensions of size 1 get the stride that they would have in packed memory, not the operands' odd one."""
     def tidy(inputs):
@@ -119,10 +129,10 @@ def strides_of_single_elements_tidied():
 
 
 @wrong_call("neg", "L1")
-def expanded_stays_expanded(call, case, self):
+def expanded_stays_expanded(call, case, self, **tensors):
     """The result of an expanded tensor is computed once and expanded again, so its elements share memory."""
     if case.form != "functional" or 0 not in self.stride():
-        return call(self)
+        return call(self, **tensors)
     size, stride = self.shape, self.stride()
     return call(self.as_strided([n if s else 1 for n, s in zip(size, stride)], stride)).expand(size)
 

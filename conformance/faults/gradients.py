@@ -192,7 +192,7 @@ def history_lost(call, case, **tensors):
     return result.detach() if case.form == "functional" else result
 
 
-@wrong_call("eq", "D2")
+@wrong_call("eq", "C5")
 def comparison_requires_grad(call, case, **tensors):
     """The bool result of a comparison requires grad."""
     result = call(**tensors)

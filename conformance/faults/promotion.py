@@ -125,23 +125,20 @@ def compared_in_the_dtype_of_input():
 
 
 @wrong_call("maximum", "P2", dtypes=("float32", "bfloat16"))
-def converted_after_computing(call, case, self, other):
-    """The operands are rounded to the dtype of input first, and only the result is converted."""
-    right = call(self=self, other=other)
-    if self.dtype.category != FLOATING or other.dtype.category != FLOATING or case.form != "functional":
+def converted_after_computing(call, case, self, other, **tensors):
+    """other is rounded to the dtype of input first, and only the result is converted."""
+    right = call(self=self, other=other, **tensors)
+    if case.form != "functional" or {self.dtype.category, other.dtype.category} != {FLOATING}:
         return right
     return call(self=self, other=other.to(self.dtype)).to(right.dtype)
 
 
 @wrong_call("sub", "P2", dtypes=("int64", "float32"))
-def large_integers_saturate_on_conversion(call, case, self, other=None):
+def large_integers_cut_on_conversion(call, case, **tensors):
     """int64 passes through int32 on its way to a float."""
-    def narrow(x):
-        return x.to(dtypes.int32).to(dtypes.int64) if x is not None and x.dtype is dtypes.int64 else x
-    operands = {"self": self} | ({} if other is None else {"other": other})
-    if case.form == "functional" and other is not None and self.dtype is not other.dtype:
-        return call(**{k: narrow(x) for k, x in operands.items()})
-    return call(**operands)
+    if case.form == "functional" and len({t.dtype for t in tensors.values()}) > 1:
+        tensors = {n: t.to(dtypes.int32) if t.dtype is dtypes.int64 else t for n, t in tensors.items()}
+    return call(**tensors)
 
 
 @fault("mul", "P3", "E1", dtypes=("float16", "bfloat16"))

@@ -68,7 +68,7 @@ def deriving(op: str, **wrong: Callable[..., Any]) -> Iterator[None]:
     finally:
         vars(owner).pop("rule", None)
         if rule is not None:
-            owner.rule = rule
+            owner.rule = rule  # type: ignore[attr-defined]
 
 
 # ---- kernels ----

@@ -5,11 +5,11 @@
     x.grad                                   # tensor([2., 4.])
 
 node.py: what one call leaves behind. record.py: from derivative functions to nodes. history.py, in_place.py: views and
-writes. engine.py: the walk. functional.py: backward and grad. attributes.py: what tensors get. modes.py: no_grad and kin.
+writes. engine.py: the walk. entry.py: backward and grad. attributes.py: what tensors get. modes.py: no_grad and kin.
 """
 from ..dispatch import boundary
 from . import attributes as _attributes  # noqa: F401  (gives Tensor its autograd attributes)
-from .functional import backward, grad
+from .entry import backward, grad
 from .in_place import after_write, before_write
 from .modes import enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .node import Node
@@ -19,3 +19,7 @@ boundary.record, boundary.before_write, boundary.after_write = record, before_wr
 
 __all__ = ["Node", "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled",
            "no_grad", "set_grad_enabled"]
+
+
+def __getattr__(name: str) -> None:
+    raise AttributeError(f"reftorch does not cover torch.autograd.{name}")

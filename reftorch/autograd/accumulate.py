@@ -62,9 +62,9 @@ def _first(new: Tensor, leaf: Tensor) -> Tensor:
     """
     layout = leaf._meta.layout
     if not layout.dense:
-        return new.clone(memory_format=contiguous_format)
+        return new.clone(memory_format=contiguous_format)  # type: ignore[no-any-return]
     if state.grad_enabled:
-        return new.new_empty_strided(layout.size, layout.stride).copy_(new)
+        return new.new_empty_strided(layout.size, layout.stride).copy_(new)  # type: ignore[no-any-return]
     grad = empty_strided(layout, new.dtype, new.device)
     copy_into(grad, new)
     return grad

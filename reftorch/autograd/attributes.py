@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.dtype import FLOATING
 from ..core.tensor import Tensor
 from ..dispatch.state import state
 from ..dispatch.view import NOWHERE, untracked_alias
-from . import functional
+from . import entry
 from .accumulate import AccumulateGrad, leaf_edge
 from .history import gradient_edge, is_leaf, set_edge
 from .node import Node
@@ -23,21 +22,12 @@ _CPP_NAMES = {"float64": "double", "float32": "float", "float16": "c10::Half", "
               "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
-def _attach(function: Any) -> Any:
-    """Put a function, or a property, on Tensor under its name."""
-    name = function.fget.__name__ if isinstance(function, property) else function.__name__
-    setattr(Tensor, name, function)
-    return function
-
-
-@property  # type: ignore[misc]
-def requires_grad(self: Tensor) -> bool:
+def _requires_grad(self: Tensor) -> bool:
     """Whether gradients with respect to this tensor are wanted. Only a leaf's can be changed."""
     return self._autograd is not None
 
 
-@requires_grad.setter  # type: ignore[attr-defined, no-redef]
-def requires_grad(self: Tensor, value: bool) -> None:
+def _set_requires_grad(self: Tensor, value: bool) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
     if value and self.dtype.category < FLOATING:
@@ -45,10 +35,7 @@ def requires_grad(self: Tensor, value: bool) -> None:
     requires_grad_(self, value)
 
 
-_attach(requires_grad)
 
-
-@_attach
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set requires_grad, and return the tensor.
 
@@ -77,27 +64,19 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     return self
 
 
-@_attach
-@property  # type: ignore[misc]
-def grad_fn(self: Tensor) -> Node | None:
+def _grad_fn(self: Tensor) -> Node | None:
     """The node of the call that made this tensor; None for a leaf."""
     edge = gradient_edge(self)
     return None if edge is None or isinstance(edge[0], AccumulateGrad) else edge[0]
 
 
-Tensor.is_leaf = property(is_leaf)  # type: ignore[attr-defined]
-
-
-@_attach
-@property  # type: ignore[misc]
-def output_nr(self: Tensor) -> int:
+def _output_nr(self: Tensor) -> int:
     """Which result of its grad_fn this is."""
     edge = gradient_edge(self)
     return 0 if edge is None else edge[1]
 
 
-@property  # type: ignore[misc]
-def grad(self: Tensor) -> Tensor | None:
+def _grad(self: Tensor) -> Tensor | None:
     """The gradient that backward accumulates, for a leaf or after retain_grad(); None before.
 
     Assigning checks size, dtype and device.
@@ -105,8 +84,7 @@ def grad(self: Tensor) -> Tensor | None:
     return self.__dict__.get("_grad")
 
 
-@grad.setter  # type: ignore[attr-defined, no-redef]
-def grad(self: Tensor, value: Tensor | None) -> None:
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
     if value is None:
         self.__dict__.pop("_grad", None)
         return
@@ -132,17 +110,13 @@ def grad(self: Tensor, value: Tensor | None) -> None:
     self.__dict__["_grad"] = value
 
 
-_attach(grad)
 
-
-@_attach
 def backward(self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
              inputs: Tensor | Sequence[Tensor] | None = None) -> None:
     """Gradients of this tensor with respect to the leaves, added to their .grad: see reftorch.autograd.backward."""
-    functional.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    entry.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-@_attach
 def retain_grad(self: Tensor) -> None:
     """Have backward keep the gradient of this non-leaf in .grad. Raises RuntimeError unless it requires grad."""
     if self._autograd is None:
@@ -152,9 +126,7 @@ def retain_grad(self: Tensor) -> None:
         node.retained = {**getattr(node, "retained", {}), number: weakref.ref(self)}
 
 
-@_attach
-@property  # type: ignore[misc]
-def retains_grad(self: Tensor) -> bool:
+def _retains_grad(self: Tensor) -> bool:
     """Whether retain_grad() was asked for."""
     if is_leaf(self):
         return False
@@ -163,21 +135,19 @@ def retains_grad(self: Tensor) -> bool:
     return kept is not None and kept() is self
 
 
-@_attach
 def detach_(self: Tensor) -> Tensor:
     """Forget the history: the tensor becomes a leaf that does not require grad. Raises RuntimeError for a view."""
     if self._view is not None:
         raise RuntimeError(
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training,"
+            " and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
             "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
             "torch/optim/optimizer.py as the solution.")
     set_edge(self, None)
     return self
 
 
-@property  # type: ignore[misc]
-def data(self: Tensor) -> Tensor:
+def _data(self: Tensor) -> Tensor:
     """The same memory outside every graph, with a version counter of its own: autograd does not see writes to it.
 
     Assigning replaces the memory, the sizes and the dtype.
@@ -187,8 +157,7 @@ def data(self: Tensor) -> Tensor:
     return alias
 
 
-@data.setter  # type: ignore[attr-defined, no-redef]
-def data(self: Tensor, value: Tensor) -> None:
+def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._autograd is not None and value.dtype.category < FLOATING:
@@ -196,17 +165,21 @@ def data(self: Tensor, value: Tensor) -> None:
     self._storage, self._meta, self._offset = value._storage, value._meta, value._offset
 
 
-_attach(data)
 
-
-@_attach
 def _is_view(self: Tensor) -> bool:
     """Whether autograd knows this tensor as a view of another."""
     return self._view is not None
 
 
-@_attach
-@property  # type: ignore[misc]
 def _base(self: Tensor) -> Tensor | None:
     """The tensor that this is a view of."""
     return None if self._view is None else self._view.base
+
+
+for _method in (requires_grad_, backward, retain_grad, detach_, _is_view):
+    setattr(Tensor, _method.__name__, _method)
+for _name, _property in {
+        "requires_grad": property(_requires_grad, _set_requires_grad), "grad": property(_grad, _set_grad),
+        "data": property(_data, _set_data), "grad_fn": property(_grad_fn), "is_leaf": property(is_leaf),
+        "output_nr": property(_output_nr), "retains_grad": property(_retains_grad), "_base": property(_base)}.items():
+    setattr(Tensor, _name, _property)

@@ -90,7 +90,7 @@ class Rule:
         return found
 
     def _make_function(self) -> Callable[..., Any]:
-        name = getattr(self.op, "node_name", None) or "".join(
+        name = self.op.node_name or "".join(
             part.capitalize() for part in self.op.name.strip("_").split("_")) + "Backward0"
         space: dict[str, Any] = {"Tensor": Tensor, "valid_edge": _valid_edge, "plans": self.plans, "plan_of": self.plan,
                                  "next_number": next_number, "classes": self.node_class, "name": name}

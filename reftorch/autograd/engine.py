@@ -34,8 +34,8 @@ def run(roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bo
     ready: list[tuple[float, int, Node]] = []
     before, state.grad_enabled = state.grad_enabled, create_graph
     try:
-        for (node, number), grad in roots:
-            _add(arrived.setdefault(node, {}), number, grad)
+        for (node, number), weight in roots:
+            _add(arrived.setdefault(node, {}), number, weight)
         for i, node in enumerate(arrived):
             if not uses[node] and (needed is None or node in needed or node in capturing):
                 heappush(ready, (-node.number, i, node))
@@ -43,7 +43,7 @@ def run(roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bo
         while ready:
             node = heappop(ready)[2]
             at = arrived.pop(node)
-            grads = [at.get(i) for i in range(node.outputs)]
+            grads: list[Tensor | None] = [at.get(i) for i in range(node.outputs)]
             at.clear()
             retained = getattr(node, "retained", None)
             if retained:
@@ -75,7 +75,7 @@ def run(roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bo
 
 def _add(grads: dict[int, Tensor | None], number: int, grad: Tensor | None) -> None:
     old = grads.get(number)
-    grads[number] = grad if old is None else old if grad is None else old + grad
+    grads[number] = grad if old is None else old if grad is None else old + grad  # type: ignore[operator]
 
 
 def _uses(roots: Sequence[Node]) -> dict[Node, int]:

@@ -22,8 +22,9 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     Raises RuntimeError for a view whose history cannot be known: made in no_grad or inference mode, or by a function with
     several results, and written to since.
     """
-    edge, view = tensor._autograd, tensor._view
-    if edge is None or view is None or view.version == tensor._vc[0]:
+    edge: Edge | None = tensor._autograd
+    view: View | None = tensor._view
+    if edge is None or view is None or view.version == tensor._version:
         return edge
     base: Tensor = view.base
     if (edge[0] is None or isinstance(edge[0], AccumulateGrad)) and base._autograd is None:
@@ -39,7 +40,7 @@ def _again(tensor: Tensor, view: View, base: Tensor) -> Edge:
     if view.replay is not None:
         before, state.grad_enabled = state.grad_enabled, True
         try:
-            made = view.replay(base)._autograd
+            made: Edge = view.replay(base)._autograd
         finally:
             state.grad_enabled = before
     else:
@@ -49,8 +50,8 @@ def _again(tensor: Tensor, view: View, base: Tensor) -> Edge:
         made = (node, 0)
     _move_retained(tensor, tensor._autograd, made)
     tensor._autograd = made
-    view.version = tensor._vc[0]
-    return made  # type: ignore[no-any-return]
+    view.version = tensor._version
+    return made
 
 
 def _move_retained(tensor: Tensor, old: Edge | None, new: Edge | None) -> None:
@@ -72,8 +73,8 @@ def view_error(tensor: Tensor, view: View, what: str) -> RuntimeError:
         text = (f"Output {number} of {short_name(node)} is a view of a view which was created in {made} mode and {what} "
                 f"modified inplace {now}.")
     if view.creation == MULTI_OUTPUT:
-        text += (" This view is the output of a function that returns multiple views. Such functions do not allow the output "
-                 "views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+        text += (" This view is the output of a function that returns multiple views. Such functions do not allow the "
+                 "output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
     else:
         block = "inference_mode" if view.creation == INFERENCE else made
         text += (" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "

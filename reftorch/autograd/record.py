@@ -4,6 +4,7 @@ The table of an operator's derivatives is in derivatives.py; a call only fills a
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ class Recorded(Node):
     __slots__ = ("plan", "saved", "versions", "count", "_result_node")
 
     plan: Plan
+    count: int
+    _result_node: weakref.ref[Node] | None
     saved: Sequence[Any] | None
     versions: Sequence[int | None]
 

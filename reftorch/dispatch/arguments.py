@@ -34,14 +34,14 @@ def _refuse(op: str, name: str, position: int | None, expected: str, value: Any)
     raise TypeError(f"{op}(): argument '{name}'{place} must be {expected}, not {type(value).__name__}")
 
 
-def tensor(value: Any, *where: Any) -> Any:
-    return value if isinstance(value, Tensor) else _refuse(*where, "Tensor", value)
+def tensor(value: Any, op: str, name: str, position: int | None) -> Any:
+    return value if isinstance(value, Tensor) else _refuse(op, name, position, "Tensor", value)
 
 
-def integer(value: Any, *where: Any) -> int:
+def integer(value: Any, op: str, name: str, position: int | None) -> int:
     """Ints, NumPy's ints, integer tensors of one element; bool and float are no integers."""
     if isinstance(value, (bool, float, str)) or not hasattr(value, "__index__"):
-        _refuse(*where, "int", value)
+        _refuse(op, name, position, "int", value)
     return int(value.__index__())
 
 
@@ -72,11 +72,11 @@ def integer_or_integers(value: Any, *where: Any) -> Any:
     return integers(value, *where) if isinstance(value, (tuple, list)) else integer(value, *where)
 
 
-def boolean(value: Any, *where: Any) -> bool:
-    return value if isinstance(value, bool) else _refuse(*where, "bool", value)
+def boolean(value: Any, op: str, name: str, position: int | None) -> bool:
+    return value if isinstance(value, bool) else _refuse(op, name, position, "bool", value)
 
 
-def number(value: Any, *where: Any) -> Any:
+def number(value: Any, op: str, name: str, position: int | None) -> Any:
     """Python numbers, NumPy's, and 0-dim tensors without grad, which are read."""
     if isinstance(value, (bool, int, float, complex)):
         return value
@@ -84,7 +84,7 @@ def number(value: Any, *where: Any) -> Any:
         return value.item()
     if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ():
         return value.item()
-    return _refuse(*where, "Number", value)
+    return _refuse(op, name, position, "Number", value)
 
 
 def tensor_or_number(value: Any, *where: Any) -> Any:

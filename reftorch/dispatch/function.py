@@ -179,7 +179,9 @@ def _bind(op: Function, method: bool) -> Callable[..., Any]:
     space: dict[str, Any] = {"state": state, "call": op.call, "body": op.body, "boundary": boundary, "op": op,
                              "FUNCTIONAL": FUNCTIONAL, "Tensor": Tensor, "left_out": left_out, "missing": missing,
                              "want_gradients": want_gradients}
-    signature, keywords, lines = [], [], []
+    signature: list[str] = []
+    keywords: list[str] = []
+    lines: list[str] = []
     for i, p in enumerate(op.parameters):
         name, position = name_of[p.name], None if p.kwarg_only else i + (0 if method else 1)
         if p is varargs:

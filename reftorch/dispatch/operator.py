@@ -125,8 +125,11 @@ class Operator:
     and out= forms follow from them. in_place, out, method: which forms the Python binding has. operators: the special
     methods it is ('__add__'). reflected: reflected(x, number) is `number + x`, where that is not the operator with its
     operands swapped. aliases: other names of all forms. numbers: Tensor parameters for which the binding takes a Python
-    number all the same.
+    number all the same. node_name: what autograd calls the node of a call, if that is not <Name>Backward0; a function of
+    the arguments where it depends on the overload.
     """
+
+    node_name: str | Callable[..., str] | None = None
 
     def __init__(self, *schemas: str, in_place: bool = True, out: bool = True, method: bool = True,
                  operators: Sequence[str] = (), reflected: Callable[..., Any] | None = None,

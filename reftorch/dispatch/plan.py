@@ -113,9 +113,9 @@ def tensor_converter(to: dtype, on: device) -> Callable[[Tensor], Tensor]:
     return lambda t: converted(t, to, on)
 
 
-def number_as_tensor(to: dtype, on: device, check: Callable[[Any], Any] | None = None) -> Callable[[Any], Tensor]:
-    """A number as a 0-dim tensor to read from. `check` may refuse it."""
-    return _remembered(lambda number: scalar_tensor(check(number) if check else number, to, on))
+def number_as_tensor(to: dtype, on: device, convert: Callable[[Any], Any]) -> Callable[[Any], Tensor]:
+    """A number, after `convert`, as a 0-dim tensor to read from."""
+    return _remembered(lambda number: scalar_tensor(convert(number), to, on))
 
 
 def operand_converter(to: dtype) -> Callable[[Any], Any]:

@@ -47,16 +47,18 @@ class Pointwise(Operator):
     function of the arguments by name. result: the output dtype as a function of the computing dtype.
     conditions: bool operands, which take no part in promotion; apart: operands of which numbers take none.
     opmath: operands that a Python number or 0-dim CPU tensor enters unrounded, in the compute type.
-    scalars: operands for which a number is a Scalar, which must fit, rather than a 0-dim tensor, which may wrap.
+    scalars: operands for which a number is a Scalar, which must fit, rather than a 0-dim tensor, which may wrap;
+    lenient: dtypes for which it need not.
     """
 
     def __init__(self, *schemas: str, kernel: str | Callable[..., str], types: Sequence[str],
                  int_to_float: bool | Callable[..., bool] = False, result: Callable[[dtype], dtype] = lambda d: d,
                  conditions: Sequence[str] = (), apart: Sequence[str] = (), opmath: Sequence[str] = (),
-                 scalars: Sequence[str] = (), **forms: Any):
+                 scalars: Sequence[str] = (), lenient: Sequence[str] = (), **forms: Any):
         super().__init__(*schemas, **forms)
         self.kernel, self.types, self.int_to_float, self.result = kernel, tuple(types), int_to_float, result
-        self.conditions, self.apart, self.opmath, self.scalars = conditions, apart, opmath, scalars
+        self.conditions, self.apart, self.opmath = conditions, apart, opmath
+        self.scalars, self.lenient = scalars, lenient
         self.last_checks: list[Callable[..., None]] = []
         self.target_checks: list[Callable[..., None]] = []
         self.guards: list[Callable[..., Callable[..., None] | None]] = []
@@ -115,15 +117,18 @@ class Pointwise(Operator):
         for check in self.checks:
             check(**args)
 
-    def _meta(self, args: dict[str, Any]) -> Meta:
+    def _meta(self, args: dict[str, Any], into: bool = False) -> Meta:
         operands = self.operands(args)
         where = _common_device(self.name, [v for v in operands.values() if isinstance(v, Tensor)])
         shape = broadcast_shapes(*(v.shape for v in operands.values() if isinstance(v, Tensor)))
         common = self.computes_in(args)
+        # A number that is a Scalar has no geometry; where() makes 0-dim tensors of its numbers all the same.
         geometry = [_promoted_geometry(v, dtypes.bool_ if k in self.conditions else common)
-                    for k, v in operands.items() if isinstance(v, Tensor) or k not in self.scalars]
-        layout = Layout.of(shape, pointwise_output_strides(geometry))
-        return Meta.of(self.result(common), where, layout)
+                    for k, v in operands.items() if isinstance(v, Tensor) or k not in self.scalars or self.conditions]
+        result = self.result(common)
+        if len(geometry) == 1 and common.is_complex and not result.is_complex and not into:  # abs: made by empty_like
+            return Meta.of(result, where, Layout.of(shape, preserve_format(*geometry[0])))
+        return Meta.of(result, where, Layout.of(shape, pointwise_output_strides(geometry)))
 
     def refuse_dtype(self, args: dict[str, Any], common: dtype) -> None:
         """Raises NotImplementedError, as PyTorch's kernels do, if nothing computes on `common`.
@@ -148,7 +153,7 @@ class Pointwise(Operator):
             if not isinstance(out, Tensor):
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {_type_name(out)}")
         if state.modes:
-            return through_modes(Handle(self, form), args, {} if out is None else {"out": out})
+            return cast(Tensor, through_modes(Handle(self, form), args, {} if out is None else {"out": out}))
         key = self.key(*args)
         tracked = state.grad_enabled and any(
             a._autograd is not None for a in args if isinstance(a, Tensor)) and not state.inference
@@ -217,7 +222,7 @@ class Pointwise(Operator):
         bound = self.bound(args)
         self._check(bound)
         writable(target)
-        meta = self._meta(bound)
+        meta = self._meta(bound, into=True)
         size = meta.layout.size
         if form is INPLACE and target.shape != size:
             raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(size)}")
@@ -261,14 +266,15 @@ class Pointwise(Operator):
             kept = name in self.opmath and (not is_tensor or name not in self.scalars and not value.ndim
                                             and value.device.type == "cpu" and meta.layout.ndim)
             to = dtypes.bool_ if name in self.conditions else compute if kept else common
+            strict = name in self.scalars and common.name not in self.lenient
+            convert = number_converter(to, common) if strict else operand_converter(to)
             if not is_tensor and position > last_tensor:
-                recipe.number(name, (number_converter(to, common) if name in self.scalars else operand_converter(to)))
+                recipe.number(name, convert)
                 scalar_types.append(compute_type(to).name)
                 continue
             layout = value._meta.layout if is_tensor else Layout.of(())
             if not is_tensor:
-                recipe.tensor(name, number_as_tensor(to, where, number_converter(to, common) if name in self.scalars else
-                                                     None))
+                recipe.tensor(name, number_as_tensor(to, where, convert))
             elif value.dtype is to and value.device is where:
                 recipe.tensor(name)
             else:

@@ -15,7 +15,8 @@ from ..core.tensor import Tensor
 
 C_NAMES = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
             "float64": "double", "float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool"}
+            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "bool": "bool",
+            "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t"}
 # The names in some other error texts, which come from the compiler.
 TYPE_NAMES = C_NAMES | {"uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int",
                         "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}

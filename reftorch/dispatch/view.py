@@ -49,7 +49,7 @@ def alias(tensor: Tensor, meta: Meta, byte_offset: int, replay: Callable[[Tensor
     if above is not None:
         base, creation = above.base, creation or above.creation
         if above.replay is not None or replay is not None:
-            replay = _chained(above.replay or _restride(tensor), replay or _restride(result))
+            replay = _chained(above.replay or _restride(base, tensor), replay or _restride(tensor, result))
     result._view = View(base, creation, tensor._vc[0], replay)
     if base._autograd is None or creation:
         if base._autograd is not None:
@@ -86,9 +86,10 @@ def _remember(base: Tensor, view: Tensor) -> None:
         views[:] = [ref for ref in views if ref() is not None]
 
 
-def _restride(view: Tensor) -> Callable[[Tensor], Tensor]:
-    layout, offset = view._meta.layout, view.storage_offset()
-    return lambda base: base.as_strided(layout.size, layout.stride, offset)
+def _restride(parent: Tensor, view: Tensor) -> Callable[[Tensor], Tensor]:
+    """A function that makes of another tensor what `view` is of `parent`."""
+    layout, step = view._meta.layout, view.storage_offset() - parent.storage_offset()
+    return lambda other: other.as_strided(layout.size, layout.stride, other.storage_offset() + step)
 
 
 def _chained(first: Callable[[Tensor], Any], then: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:

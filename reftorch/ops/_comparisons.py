@@ -50,8 +50,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     if rtol or atol:
         if input.dtype.category < FLOATING:
             other = other.to(get_default_dtype())
-        allowed = (atol + (rtol * other).abs())._values()
-        actual = (input - other).abs()._values()
+        allowed = other.mul(rtol).abs().add(atol)._values()
+        actual = input.sub(other).abs()._values()
         with np.errstate(invalid="ignore"):
             close = close | (np.isfinite(actual) & (actual <= allowed))
     return bool(np.all(close))

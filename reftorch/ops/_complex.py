@@ -11,7 +11,7 @@ from ..core.meta import Meta
 from ..core.tensor import Tensor
 from ..dispatch.cast import clone_of
 from ..dispatch.function import composite, function
-from ..dispatch.operator import REGISTRY
+from ..dispatch.operator import OUT, REGISTRY
 from ..dispatch.view import alias
 
 
@@ -23,9 +23,6 @@ def view_as_real(self):
     layout = self._meta.layout
     meta = Meta.of(self.dtype.to_real(), self.device, Layout.of((*layout.size, 2), (*[2 * s for s in layout.stride], 1)))
     return alias(self, meta, self._offset, replay=lambda base: view_as_real(base))
-
-
-view_as_real.derivatives(self=lambda grad: view_as_complex(grad.contiguous()))
 
 
 @function("view_as_complex(Tensor(a) self) -> Tensor(a)", method=False)
@@ -52,6 +49,7 @@ def view_as_complex(self):
                  replay=lambda base: view_as_complex(base))
 
 
+view_as_real.derivatives(self=lambda grad: view_as_complex(grad.contiguous()))
 view_as_complex.derivatives(self=lambda grad: view_as_real(grad.contiguous()))
 
 
@@ -62,7 +60,7 @@ def conjugate(self):
     layout, part = result._meta.layout, self.dtype.to_real()
     doubled = Layout.of(layout.size, [2 * s for s in layout.stride])
     imaginary = Tensor(result._storage, Meta.of(part, self.device, doubled), part.itemsize)
-    REGISTRY["neg"].call((imaginary,), imaginary)
+    REGISTRY["neg"].call((imaginary,), imaginary, OUT)
     return result
 
 

@@ -124,7 +124,7 @@ def _made(data: Data, to: dtype | None, on: device | None) -> Tensor:
     numbers = list(_numbers(data, shape, 0))
     if to is None:
         to = _common(numbers) if numbers else dtypes.get_default_dtype()
-    values = np.array([_as(number, to) for number in numbers], _wide(to)).reshape(shape)
+    values: np.ndarray = np.array([_as(number, to) for number in numbers], _wide(to)).reshape(shape)
     return _stored(values, to, on)
 
 
@@ -155,7 +155,7 @@ def _is_sequence(x: Any) -> bool:
 def _numbers(data: Data, shape: tuple[int, ...], dim: int) -> Iterator[Any]:
     """All numbers in order. Raises ValueError or TypeError where `data` is not a full box of this shape."""
     if dim == len(shape):
-        if isinstance(data, (Tensor, np.ndarray)) and getattr(data, "ndim", 0):
+        if isinstance(data, (Tensor, np.ndarray)) and data.ndim:
             if data.shape.numel() != 1 if isinstance(data, Tensor) else data.size != 1:
                 raise ValueError("only one element tensors can be converted to Python scalars")
         if _is_number(data) and not isinstance(data, str):

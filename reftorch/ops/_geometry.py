@@ -85,8 +85,8 @@ def expanded(layout: Layout, size: Shape) -> tuple[tuple[int, ...], tuple[int, .
         if n != want:
             if n != 1:
                 raise RuntimeError(
-                    f"The expanded size of the tensor ({want}) must match the existing size ({n}) at non-singleton dimension "
-                    f"{d}.  Target sizes: {list(size)}.  Tensor sizes: {list(layout.size)}")
+                    f"The expanded size of the tensor ({want}) must match the existing size ({n}) at non-singleton "
+                    f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(layout.size)}")
             n, s = want, 0
         sizes.append(n)
         strides.append(s)

@@ -129,5 +129,5 @@ def _set_item(self: Tensor, key: Any, value: Any) -> None:
         target.copy_(value if value.shape == target.shape else value.expand(target.shape))
 
 
-Tensor.__getitem__ = _item  # type: ignore[attr-defined]
-Tensor.__setitem__ = _set_item  # type: ignore[attr-defined]
+setattr(Tensor, "__getitem__", _item)  # noqa: B010 (a plain assignment would be one to a special method)
+setattr(Tensor, "__setitem__", _set_item)  # noqa: B010

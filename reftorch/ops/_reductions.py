@@ -69,7 +69,7 @@ def _halving(where: device, name: str, rows: int, n: int) -> Callable[..., None]
 
 def _pairwise(x: Tensor, kept: Sequence[int], dims: Sequence[int]) -> Tensor:
     """The sums as rows of one element. Each round halves the rows: columns 0, 2, ... plus columns 1, 3, ..."""
-    size, stride = x.shape, x.stride()
+    size, stride = x.shape, x._meta.layout.stride
     n, rows = prod(size[d] for d in dims), prod(size[d] for d in kept)
     if n == 0 or rows == 0:
         return zeros_of(x, (rows, 1))

@@ -36,7 +36,8 @@ def view(self: Tensor, *shape: Any, size: Any = None, dtype: dtypes.dtype | None
 
 @function("view_dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", public=False, method=False, differentiable=False)
 def view_dtype(self, dtype):
-    """view.dtype in PyTorch: the same bytes read as another dtype; the last dimension shrinks or grows by the ratio of the element sizes.
+    """view.dtype in PyTorch: the same bytes read as another dtype. The last dimension shrinks or grows by the ratio of the
+    element sizes.
 
     No gradient flows through it. Raises RuntimeError unless the last dimension has stride 1 and everything divides.
     """
@@ -101,7 +102,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 
 
 COMPOSITES["reshape"] = reshape
-Tensor.reshape = lambda self, *shape: _reshape(  # type: ignore[method-assign]
+Tensor.reshape = lambda self, *shape: _reshape(  # type: ignore[attr-defined]
     self, integers(shape or missing("reshape", "shape"), "reshape", "shape", 1))
 
 
@@ -157,7 +158,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    n = input.size(dim)
+    n = input.shape[wrap_dim(dim, input.ndim)]
     start = int(start)
     if not -n <= start <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")

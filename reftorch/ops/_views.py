@@ -132,8 +132,8 @@ def expand(meta, size):
     """
     layout = meta.layout
     if len(size) < layout.ndim:
-        raise RuntimeError(f"expand({type_name(meta)}{{{list(layout.size)}}}, size={list(size)}): the number of sizes provided "
-                           f"({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+        raise RuntimeError(f"expand({type_name(meta)}{{{list(layout.size)}}}, size={list(size)}): the number of sizes "
+                           f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
                            f"({layout.ndim})")
     return *expanded(layout, size), 0
 

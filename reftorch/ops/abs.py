@@ -31,6 +31,8 @@ def real_target(target, result, in_place, self):
         exact_out(target, result, in_place)
     elif in_place:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
+    elif target.is_complex():
+        exact_out(target, self.dtype, in_place)
 
 
 @abs.formula(*EVERYWHERE)

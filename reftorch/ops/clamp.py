@@ -50,8 +50,8 @@ def legal_bounds(self, min, max):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     tensors = [isinstance(x, Tensor) for x in given]
     if any(tensors) and not all(tensors) and any(isinstance(x, Tensor) and (x.ndim or x._autograd) for x in given):
-        raise TypeError("clamp() received an invalid combination of arguments: min and max must both be Tensor or both "
-                        "be Number")
+        raise TypeError("clamp() received an invalid combination of arguments - got a Tensor and a Number as bounds, but "
+                        "both must be Tensors or both Numbers")
     if self.is_complex() or not self.is_floating_point() and any(isinstance(x, complex) for x in given):
         raise NotImplementedError("clamp is not supported for complex types")
     if any(isinstance(x, complex) for x in given):
@@ -151,3 +151,4 @@ def _of_max(grad, self, min, max):
 
 
 clamp.derivatives(self=_of_input, min=_of_min, max=_of_max)
+clamp.node_name = lambda self, min, max: f"ClampBackward{int(not isinstance(min, Tensor) and not isinstance(max, Tensor))}"

@@ -14,6 +14,7 @@ tensor([-1.,  2.])
 """
 from __future__ import annotations
 
+from ..core.tensor import Tensor
 from ..dispatch.operator import EVERYWHERE
 from ..dispatch.pointwise import FLOATS, Pointwise
 from ..numerics import arith
@@ -36,3 +37,4 @@ copysign.derivatives(
     self=lambda grad, self, result: grad * where.function(self == 0, 0, result / self),
     other=lambda grad: zeros_like(grad),
 )
+copysign.node_name = lambda self, other: f"CopysignBackward{int(not isinstance(other, Tensor))}"

@@ -158,3 +158,4 @@ div.derivatives(
     other=lambda grad, self, other, rounding_mode: -grad * conj((self / other) / other) if rounding_mode is None else
     zeros_like(grad),
 )
+div.node_name = lambda self, other, rounding_mode: f"DivBackward{0 if rounding_mode is None else 2}"

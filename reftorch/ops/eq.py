@@ -19,6 +19,7 @@ False
 from __future__ import annotations
 
 from ..core.dtype import bool_
+from ..core.tensor import Tensor
 from ..dispatch.operator import EVERYWHERE
 from ..dispatch.pointwise import BOOL, COMPLEXES, FLOATS, INTS, UNSIGNED, Pointwise
 from ._factories import zeros_like
@@ -37,3 +38,4 @@ def equal(self, other):
 
 
 eq.derivatives(self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
+eq.node_name = lambda self, other: f"EqBackward{int(isinstance(other, Tensor))}"

@@ -94,3 +94,4 @@ lerp.derivatives(
     end=lambda grad, weight: grad * conj(weight),
     weight=lambda grad, self, end: grad * conj(end - self),
 )
+lerp.node_name = lambda self, end, weight: f"LerpBackward{int(isinstance(weight, Tensor))}"

@@ -4,8 +4,8 @@ C1  Each element is chosen, not computed: infinities and NaN of the other operan
     [torch.where documentation]
 C2  condition takes no part in promotion. It is bool, or uint8 with a warning, where anything but 0 holds; any other
     dtype is a RuntimeError.  [aten/native/TensorCompare.cpp]
-C3  input and other may be numbers, either or both; one that the dtype cannot hold is a RuntimeError, but float16 and
-    bfloat16 take what float32 holds.  [native_functions.yaml: where.Scalar, .ScalarSelf, .ScalarOther]
+C3  input and other may be numbers, either or both; one that the dtype cannot hold is a RuntimeError, except that in
+    float16 and bfloat16 it becomes infinite.  [native_functions.yaml: where.Scalar, .ScalarSelf, .ScalarOther]
 C4  out= must have the result's dtype: RuntimeError. It goes with tensors only: TypeError.
     [aten/native/TensorCompare.cpp]
 
@@ -32,7 +32,7 @@ where = Pointwise(
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     kernel="where_cpu", types=BOOL + INTS + UNSIGNED + FLOATS + COMPLEXES, conditions=("condition",), in_place=False,
-    opmath=("self", "other"), scalars=("self", "other"))
+    scalars=("self", "other"), lenient=("float16", "bfloat16"))
 
 
 @where.check

@@ -83,7 +83,8 @@ WRITES = {
 leaf = st.tuples(st.sampled_from(SHAPES), st.lists(small, min_size=6, max_size=6), st.booleans())
 step = st.one_of(
     st.tuples(st.just("view"), st.sampled_from(sorted(VIEWS)), tensor_at, small, small, st.just(False)),
-    st.tuples(st.just("view"), st.sampled_from(sorted(VIEWS)), tensor_at, small, small, st.sampled_from([False, False, True])),
+    st.tuples(st.just("view"), st.sampled_from(sorted(VIEWS)), tensor_at, small, small,
+              st.sampled_from([False, False, True])),
     st.tuples(st.just("binary"), st.sampled_from(sorted(BINARY)), tensor_at, tensor_at, small, st.just(False)),
     st.tuples(st.just("write"), st.sampled_from(sorted(WRITES)), tensor_at, tensor_at, small,
               st.sampled_from([False, False, False, True])),

@@ -46,3 +46,12 @@ def test_piece(name):
     theirs = outcome(PIECES[name], {"torch": torch})
     ours = outcome(PIECES[name], {"torch": reftorch})
     assert ours == theirs
+
+
+def test_complex_part_of_a_tensor_that_starts_later():
+    """PyTorch 2.13 raises in backward: it replays the view with the offset in the other tensor's storage."""
+    x = reftorch.ones(2, requires_grad=True)
+    later = reftorch.tensor([1 + 1j, 2j, 3 + 0j])[1:].detach()
+    later.real.mul_(x)
+    (later.real.sum() + later.imag.sum()).backward()
+    assert x.grad.tolist() == [0, 3]

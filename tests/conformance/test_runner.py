@@ -13,7 +13,7 @@ import pytest
 from conformance.clause import CRASHED, DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, PROFILES
 from conformance.report import SubjectResult, load
 from conformance.runner import Job, Plan, Queue, Run, clause_status
-from conformance.worker import hold
+from conformance.worker import digest, hold
 
 
 def run(tmp_path: Path, *subjects: str, **options: Any) -> list[SubjectResult]:
@@ -141,8 +141,13 @@ class TestHold:
         assert self.hold(kit_standin.Right(), Idle) == {(NOT_RUN, ""): 1}
 
     def test_skipped_cases_are_crashes(self) -> None:
-        found = self.hold(kit_standin.Right(), skip={2: ("crashes", "it crashed")})
+        cases = list(kit_standin.Values(None, kit_standin.Right().place()).cases(Random(0), None))
+        found = self.hold(kit_standin.Right(), skip={2: (digest(cases[2]), "crashes", "it crashed")})
         assert found[CRASHED, "float32"] == 1
+
+    def test_a_check_that_makes_other_cases_is_found_out(self) -> None:
+        with pytest.raises(RuntimeError, match="other cases every time"):
+            self.hold(kit_standin.Right(), skip={2: (12345, "crashes", "it crashed")})
 
 
 def test_a_worker_stays_in_its_chapter_and_helps_at_the_end() -> None:

@@ -58,7 +58,8 @@ def test_read_only_array_warns():
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_devices(device):
     made = [reftorch.zeros(2, device=device), reftorch.full((2,), 0, device=device, dtype=reftorch.float32),
-            reftorch.tensor([0.0, 0.0], device=device), reftorch.ones(2).to(device).mul_(0), reftorch.empty(2, device=device).zero_()]
+            reftorch.tensor([0.0, 0.0], device=device), reftorch.ones(2).to(device).mul_(0),
+            reftorch.empty(2, device=device).zero_()]
     assert all(t.device.type == device and t.tolist() == [0, 0] for t in made)
     assert reftorch.arange(3, device=device).to(reftorch.bfloat16).cpu().tolist() == [0, 1, 2]
     assert reftorch.ones_like(made[0]).device == made[0].device

@@ -13,7 +13,8 @@ import reftorch
 torch = pytest.importorskip("torch")
 
 bounds = st.none() | st.integers(-5, 5)
-part = st.one_of(st.integers(-4, 4), st.builds(slice, bounds, bounds, st.none() | st.integers(-1, 3)), st.none(), st.just(Ellipsis))
+slices = st.builds(slice, bounds, bounds, st.none() | st.integers(-1, 3))
+part = st.one_of(st.integers(-4, 4), slices, st.none(), st.just(Ellipsis))
 keys = st.one_of(part, st.lists(part, max_size=5).map(tuple)).filter(
     lambda key: not isinstance(key, tuple) or key.count(Ellipsis) < 2)  # PyTorch reads beyond the sizes after a second one
 SHAPES = [(), (3,), (3, 4), (2, 0), (1, 2, 3), (4, 3, 2)]
@@ -54,11 +55,12 @@ def test_write(key, shape, value):
 
 @pytest.mark.parametrize("key", [0.5, "a", np.int64(1), slice("a", None), slice(1.0, 2), [0, 1], True, np.array([0, 1])])
 def test_unusual_keys(key):
-    ours, theirs = (attempt(lambda: filled(n, (3, 4))[key].tolist()) for n in (reftorch, torch))
+    ours = attempt(lambda: filled(reftorch, (3, 4))[key].tolist())
+    theirs = attempt(lambda: filled(torch, (3, 4))[key].tolist())
     if ours[0] == "NotImplementedError":
         assert "not covered" in ours[1] and isinstance(key, (list, bool, np.ndarray))
     else:
-        assert ours == theirs or ours[0] == theirs[0] and key == "a" or key == "a"
+        assert ours == theirs or key == "a"  # PyTorch tries to make a tensor of it
 
 
 def test_tensor_index():

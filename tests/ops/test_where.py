@@ -34,7 +34,8 @@ test_condition = agreement(
 test_numbers = agreement(
     "torch.where(b, 1, 2)", "torch.where(b, 1., 2)", "torch.where(b, 1, True)", "torch.where(b, True, False)",
     "torch.where(b, 1j, 2)", "torch.where(b, i8, 300)", "torch.where(b, 2**40, i8)", "torch.where(b, u8, -1)",
-    "torch.where(b, f, 1e300)", "torch.where(b, h, 1e6)", "torch.where(b, 1e6, h)", "torch.where(b, i, 2.5)",
+    "torch.where(b, f, 1e300)", "torch.where(b, h, 1e6)", "torch.where(b, 1e6, h)", "torch.where(b, bf, 1e300)",
+    "torch.where(b, 1e39, h)", "torch.where(b, i, 2.5)",
     "torch.where(b, f, t(2.5, 'float64'))", "torch.where(b, h, bf)")
 test_errors = agreement(
     "torch.where(b, f)", "torch.where(b, f, 'x')", "torch.where(b, None, f)", "torch.where(b, f, f, out=d)",

@@ -100,8 +100,8 @@ def _weights(outputs: Sequence[Tensor], weights: Sequence[Tensor | None]) -> lis
     for i, (out, weight) in enumerate(zip(outputs, weights)):
         if isinstance(weight, Tensor):
             if weight.shape != out.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {weight.shape} and output[{i}] has a "
-                                   f"shape of {out.shape}.")
+                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {weight.shape} and output[{i}] has "
+                                   f"a shape of {out.shape}.")
             if weight.is_complex() != out.is_complex():
                 raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
                                    f"Mismatch in dtype: grad_output[{i}] has a dtype of {weight.dtype} and output[{i}] has "
