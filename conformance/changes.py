@@ -11,22 +11,22 @@ _WORDS = {0: "bool", 1: "integers", 2: "floats", 3: "complex"}
 
 @dataclass(frozen=True)
 class Change:
-    """where: the place and the calls it is about. before, after: the legal formulas."""
+    """where: the places, and what calls it is about. before, after: the legal formulas."""
 
-    where: str
+    where: tuple[str, ...]
     before: str
     after: str
 
 
 def changed_formulas(op: Operator, old: str, new: str) -> list[Change]:
-    """Each place and kind of call whose legal formulas are not the same in the two releases."""
+    """The places and kinds of calls whose legal formulas are not the same in the two releases, by how they changed."""
     places = sorted({(on.device, on.mode) for f in op.formulas for on in f.on})
     kinds: dict[tuple[Any, ...], list[Formula]] = {}
     for f in op.formulas:
         for category in f.categories or (None,):
             key = (category, f.dtypes, tuple(sorted(f.when.items())), frozenset(f.parameters))
             kinds.setdefault(key, []).append(f)
-    found = []
+    found: dict[tuple[str, str], list[str]] = {}
     for device, mode in places:
         for (category, dtypes, when, _), formulas in kinds.items():
             legal = [[f.name for f in formulas if any(on.admits(device, mode, v) for on in f.on)] for v in (old, new)]
@@ -34,5 +34,6 @@ def changed_formulas(op: Operator, old: str, new: str) -> list[Change]:
                 words = [*([_WORDS[category]] if category is not None else []), *(dtypes or ()),
                          *(f"{k}={v!r}" for k, v in when)]
                 before, after = (" or ".join(dict.fromkeys(names)) or "not specified" for names in legal)
-                found.append(Change(f"{device} {mode}" + (f", {', '.join(words)}" if words else ""), before, after))
-    return found
+                where = f"{device} {mode}" + (f", {', '.join(words)}" if words else "")
+                found.setdefault((before, after), []).append(where)
+    return [Change(tuple(where), before, after) for (before, after), where in found.items()]

@@ -27,6 +27,10 @@ class Place:
     costly: bool = False
 
 
+# What a costly subject is held to unless a clause is asked for by name: which formula, and which dtype.
+AFFORDABLE = ("E1", "P1")
+
+
 @dataclass(frozen=True)
 class Budget:
     """How much a profile tries. cases: per clause, roughly. elements: per value sample. dtypes: None means all."""

@@ -331,8 +331,10 @@ def explain(clause: str) -> None:
             click.echo(f"    {s}")
     for c in [clauses[key]] if dot else clauses.values():
         click.echo(f"\n{name}.{c.key}  {c.text}\n  source: {c.source or 'the operator itself'}")
-        if dot or c.covered_by:
-            for line in _how_checked(c):
+        if c.check is None:
+            click.echo(f"  checked by: {c.covered_by or 'nothing'}")
+        for k in (c.covered_by.replace(",", " ").split() or [c.key]) if dot else ():
+            for line in _how_checked(clauses[k]):
                 click.echo(line)
     if not dot or "formula" in clauses[key].text.lower():
         click.echo("\nFormulas, and where each is legal:")
@@ -340,14 +342,15 @@ def explain(clause: str) -> None:
             click.echo(f"  {f.name}{_for_what(f)}")
             for on in f.on:
                 click.echo(f"      {on}")
-    for fault in _faults_caught_by(name, key if dot else None):
+    keys = [key, *clauses[key].covered_by.replace(",", " ").split()] if dot else list(clauses)
+    for fault in _faults_caught_by(name, keys):
         click.echo(fault)
 
 
 def _how_checked(c: Any) -> list[str]:
     import inspect
     if c.check is None:
-        return [f"  checked by: {c.covered_by or 'nothing'}"]
+        return []
     check = getattr(c.check, "func", c.check)
     doc = inspect.getdoc(check) or inspect.getdoc(getattr(check, "make", None)) or check.__name__
     where = inspect.getsourcefile(check) or ""
@@ -392,7 +395,7 @@ def changes(old: str, new: str, only: tuple[str, ...]) -> None:
         click.echo(f"{', '.join(keys) or name}")
         for change in changed:
             found += 1
-            click.echo(f"  {change.where}\n    {old}: {change.before}\n    {new}: {change.after}")
+            click.echo(f"  {'; '.join(change.where)}\n    {old}: {change.before}\n    {new}: {change.after}")
     if not found:
         click.echo(f"nothing changed from {old} to {new}")
 
@@ -430,10 +433,10 @@ def faults(names: tuple[str, ...], jobs: int) -> None:
     sys.exit(0 if caught else 1)
 
 
-def _faults_caught_by(chapter: str, key: str | None) -> list[str]:
-    """Lines about the seeded faults that a clause, or a chapter, is meant to catch."""
+def _faults_caught_by(chapter: str, keys: Sequence[str]) -> list[str]:
+    """Lines about the seeded faults in this operator that these clauses are meant to catch."""
     from .faults import faults as seeded
-    found = [f for f in seeded().values() if f.op == chapter and (key is None or key in f.caught_by)]
+    found = [f for f in seeded().values() if f.op == chapter and not set(keys).isdisjoint(f.caught_by)]
     return ["\nSeeded faults (reftorch faults):"] * bool(found) + [f"  {f.name}: {f.summary}" for f in found]
 
 

@@ -41,8 +41,10 @@ def expression(op: Pointwise, formula: Formula, category: int, dtype: str, patte
     grid = frozenset() if pattern is None or dtype not in NARROW else frozenset(
         p.name for p in op.parameters if p.is_operand
         and (pattern.by_name[p.name] == TENSOR or pattern.by_name[p.name] == NUMBER and p.name not in op.opmath))
+    unequal = frozenset((p.name, p.default) for p in op.parameters
+                        if pattern is not None and p.is_number and pattern.by_name[p.name] == NUMBER)
     arithmetic = Arithmetic(fused=category == FLOATING, rounds=dtype in NARROW, exact_one=category != COMPLEX,
-                            ring=category == INTEGRAL, grid=grid, exact_products=dtype == "float16")
+                            ring=category == INTEGRAL, grid=grid, exact_products=dtype == "float16", unequal=unequal)
     return trace(formula.function, arithmetic, **known)
 
 
@@ -296,7 +298,8 @@ class Fingerprint:
         return best[1], best[2]
 
     def _far(self, s: Sample, where: Any) -> np.ndarray:
-        found: np.ndarray = np.min([distance(e[where], s.got[where], self.dtype) for e in s.expected[:len(self.legal)]], axis=0)
+        legal = s.expected[:len(self.legal)]
+        found: np.ndarray = np.min([distance(e[where], s.got[where], self.dtype) for e in legal], axis=0)
         return found
 
     def _distance(self, s: Sample, i: int) -> float:
@@ -440,6 +443,7 @@ def _make(op: Pointwise, pattern: Pattern, dtype: str, gen: Any, rng: Random, ki
     numbers = generate.draw_numbers(rng, op, pattern, DTYPES[dtype].category)
     if kind == "special" and DTYPES[dtype].category == FLOATING:
         numbers = {name: rng.choice((0.0, -0.0, 1.0, 1.0, -1.0, 0.5)) for name in numbers}
+        numbers = generate.not_default(op, numbers)
     return generate.call(op, pattern, generate.allowed(op, arrays), types, numbers=numbers)
 
 

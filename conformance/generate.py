@@ -320,7 +320,13 @@ def draw_numbers(rng: Random, op: Pointwise, pattern: Pattern, category: int) ->
     alone = set(pattern.tensors) <= set(op.conditions)  # then the numbers decide the dtype
     drawn = {n: number(rng, category if alone or rng.random() < 0.7 else min(category, INTEGRAL))
              for n in pattern.numbers}
-    return {n: v or 1 for n, v in drawn.items()} if op.guards else drawn
+    return not_default(op, {n: v or 1 for n, v in drawn.items()} if op.guards else drawn)
+
+
+def not_default(op: Pointwise, numbers: dict[str, Any]) -> dict[str, Any]:
+    """The numbers, none of which is its parameter's default: that is another pattern."""
+    default = {p.name: p.default for p in op.parameters if p.is_number}
+    return {n: v + 2 if n in default and v == default[n] and not isinstance(v, bool) else v for n, v in numbers.items()}
 
 
 def allowed(op: Pointwise, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

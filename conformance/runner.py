@@ -25,7 +25,7 @@ from typing import Any, TextIO
 
 from . import repro, wanted
 from .baseline import Baseline
-from .clause import CRASHED, DIVERGED, HELD, NOT_RUN, Verdict
+from .clause import CRASHED, DIVERGED, HELD, NOT_RUN, Clause, Verdict
 from .subjects import Spelling
 from .worker import CHAPTERS, ending, load_chapters, verdict_from_json, verdict_to_json
 
@@ -63,16 +63,26 @@ class Plan:
         return self.jobs or os.cpu_count() or 1
 
     def selected(self) -> dict[str, list[str]]:
-        """The clause keys to check, by chapter. Clauses that other clauses' checks cover are not among them."""
+        """The clause keys to check, by chapter. For a clause that others cover, these are among them instead."""
         found: dict[str, list[str]] = {}
         for name, chapter in load_chapters(self.source).items():
             if self.chapters and not any(fnmatch.fnmatchcase(name, p) for p in self.chapters):
                 continue
-            keys = [c.key for c in chapter.clauses() if c.check is not None and (not self.clauses or any(
-                fnmatch.fnmatchcase(f"{name}.{c.key}", p) or fnmatch.fnmatchcase(c.key, p) for p in self.clauses))]
+            asked = {key for c in chapter.clauses() if self.asks_for(name, c.key)
+                     for key in (c.key, *covering(c))}
+            keys = [c.key for c in chapter.clauses() if c.check is not None and c.key in asked]
             if keys:
                 found[name] = keys
         return found
+
+    def asks_for(self, chapter: str, key: str) -> bool:
+        return not self.clauses or any(fnmatch.fnmatchcase(f"{chapter}.{key}", p) or fnmatch.fnmatchcase(key, p)
+                                       for p in self.clauses)
+
+
+def covering(clause: Clause) -> list[str]:
+    """Keys of the clauses whose checks check this one."""
+    return clause.covered_by.replace(",", " ").split()
 
 
 # ---- one worker process ----
@@ -298,7 +308,8 @@ class Holding:
     def start(self) -> Worker:
         self.count += 1
         command = {"do": "start", "subject": self.subject, "device": self.plan.device, "version": self.plan.version,
-                   "profile": self.plan.profile, "seed": self.plan.seed, "chapters": self.plan.source}
+                   "profile": self.plan.profile, "seed": self.plan.seed, "chapters": self.plan.source,
+                   "asked": bool(self.plan.clauses)}
         name = re.sub(r"[^A-Za-z0-9-]", "_", self.subject)
         return Worker(command, self.plan.out / "logs" / f"{name}_{self.count}.log")
 
@@ -446,8 +457,8 @@ class Holding:
         """Clauses without a check of their own have the status of those whose checks cover them."""
         for chapter, keys in self.run_.selected.items():
             for clause in self.run_.chapters[chapter].clauses():
-                by = [k for k in clause.covered_by.replace(",", " ").split() if k in keys]
-                if clause.check is not None or self.plan.clauses and not by:
+                by = covering(clause)
+                if clause.check is not None or self.plan.clauses and not (by and set(by) <= set(keys)):
                     continue
                 status = clause_status(self.status.get(f"{chapter}.{k}", NOT_RUN) for k in by)
                 reason = f"covered by {', '.join(by)}" if by else "no check covers it"

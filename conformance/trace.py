@@ -49,7 +49,7 @@ class Arithmetic:
     fused: fma is one rounding (not for integers and complex numbers). rounds: R does something. exact_one: 1 * x is x
     in every bit (not for complex numbers). ring: sums and products are exact modulo a power of two (integers).
     grid: operands that lie on the dtype's grid already, so that rounding them does nothing. exact_products: products
-    of two such are exact (float16 in float32).
+    of two such are exact (float16 in float32). unequal: pairs of an operand and a number that it is not.
     """
 
     fused: bool = True
@@ -58,6 +58,7 @@ class Arithmetic:
     ring: bool = False
     grid: frozenset[str] = frozenset()
     exact_products: bool = False
+    unequal: frozenset[tuple[str, Any]] = frozenset()
 
 
 def trace(formula: Callable[..., Any], arithmetic: Arithmetic = Arithmetic(), **known: Any) -> Node:
@@ -238,6 +239,9 @@ class _Maker:
                 return bare if all(signs) else self("neg", bare)
         if op in _EXACT and op not in ("sqrt", "div", "round", "select") and all(n.op == "number" for n in a):
             return _Symbol(self, Node("number", (_plain_number(op, [n.args[0] for n in a]),)))
+        if op == "eq" and any((x.args[0], y.args[0]) in self.known.unequal for x, y in (a, a[::-1])
+                              if x.op == "input" and y.op == "number"):
+            return _Symbol(self, Node("number", (False,)))
         if op in _COMMUTE:
             a.sort(key=str)
         elif op == "fma":

@@ -3,7 +3,7 @@
 Started as `python -m conformance.worker READ WRITE`, two file descriptors of pipes. Commands come in as JSON lines,
 events go out as JSON lines; standard output and error are the subject's to soil. The commands and their answers:
 
-    {"do": "start", "subject", "device", "version", "profile", "seed", "chapters"}    ready, or unavailable
+    {"do": "start", "subject", "device", "version", "profile", "seed", "chapters", "asked"}    ready, or unavailable
     {"do": "clause", "chapter", "clause", "skip": [[index, digest, fingerprint, reason], ...]}    clause
     {"do": "shrink", "chapter", "clause", "verdict", "seconds"}                       shrunk
 
@@ -32,7 +32,7 @@ from reftorch.core.spec import set_spec_version
 
 from . import wanted
 from .case import Case, Outcome
-from .clause import CRASHED, DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, PROFILES, Budget, Clause, Place, Subject, Verdict
+from .clause import AFFORDABLE, CRASHED, DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, PROFILES, Budget, Clause, Place, Subject, Verdict
 from .subjects import make_subject
 
 CHAPTERS = "conformance.chapter:chapters"
@@ -111,7 +111,7 @@ def digest(case: Case) -> int:
     """A number for the whole case, to know it again."""
     found = zlib.crc32(repr((case.form, case.args, case.out, case.grad)).encode())
     for buffer in case.buffers:
-        found = zlib.crc32(buffer, found)
+        found = zlib.crc32(buffer.data, found)
     return found
 
 
@@ -175,7 +175,7 @@ class Worker:
                 self.say(event="failed", text=traceback.format_exc())
 
     def do_start(self, subject: str, device: str | None, version: str | None, profile: str, seed: int,
-                 chapters: str) -> None:
+                 chapters: str, asked: bool = True) -> None:
         self.subject = make_subject(subject, device)
         reason = self.subject.unavailable()
         if reason:
@@ -183,7 +183,7 @@ class Worker:
         place = self.subject.place()
         self.place = replace(place, version=version) if version else place
         set_spec_version(self.place.version)
-        self.budget, self.seed, self.source = PROFILES[profile], seed, chapters
+        self.budget, self.seed, self.source, self.asked = PROFILES[profile], seed, chapters, asked
         spelling = getattr(self.subject, "spelling", None)
         self.say(event="ready", name=self.subject.name, place=vars(self.place), environment=self.subject.environment(),
                  device=getattr(self.subject, "device", self.place.device),
@@ -199,6 +199,10 @@ class Worker:
 
     def do_clause(self, chapter: str, clause: str, skip: list[Any]) -> None:
         start = time.perf_counter()
+        if self.place.costly and not self.asked and clause not in AFFORDABLE:
+            reason = "each call has to be compiled, which takes seconds: ask for the clause with --clause"
+            return self.say(event="clause", chapter=chapter, clause=clause, cases=0, seconds=0.0,
+                            verdicts=[verdict_to_json(Verdict(NOT_RUN, reason=reason))])
         op, found = self.clause(chapter, clause)
         rng = Random(f"{self.seed} {chapter}.{clause}")
         verdicts, cases = hold(found, op, self.subject, self.place, self.budget, rng,

@@ -148,7 +148,7 @@ class Gradients(Backward):
             off = np.abs(g - exact)
             sure = np.isfinite(exact) & np.isfinite(allowed) & (sizes < float(f.max_finite) / 8) & np.isfinite(w)
             telling = np.isfinite(w) | (d.category == FLOATING) & ~np.isfinite(exact)
-            bad = np.where(sure, ~(off <= allowed), ~same(want, got, dtype) & telling)
+            bad = ~(off <= allowed) & (sure | ~same(want, got, dtype) & telling)
             ratio = np.where(sure & (allowed > 0), off / np.where(allowed > 0, allowed, 1), 0.0)
         self.worst = max(self.worst, float(ratio.max(initial=0.0)))
         if not bad.any():

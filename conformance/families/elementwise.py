@@ -131,7 +131,7 @@ class Specials(Formulas):
             return drawn
         kind = complex if category == COMPLEX else float
         specials = (0.0, -0.0, float("inf"), float("nan"), 1.0)
-        return drawn + [{n: kind(rng.choice(specials)) for n in unit.pattern.numbers}
+        return drawn + [generate.not_default(self.op, {n: kind(rng.choice(specials)) for n in unit.pattern.numbers})
                         for _ in range(1 if self.place.costly else 3)]
 
 

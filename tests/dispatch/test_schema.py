@@ -20,7 +20,8 @@ def native_functions() -> list[str]:
 
 def test_every_schema_of_the_installed_pytorch_survives_the_round_trip():
     torch = pytest.importorskip("torch")
-    theirs = torch._C._jit_get_all_schemas()
+    # Some that distributed code registers have types (PyObject) that PyTorch's own parser does not know.
+    theirs = [s for s in torch._C._jit_get_all_schemas() if "PyObject" not in str(s)]
     assert sum(s.name.startswith("aten::") for s in theirs) > 3000
     for their in theirs:
         our = parse_schema(str(their))
