@@ -1,4 +1,7 @@
-"""python -m conformance.docs DIR: write a page for each chapter, from the operator's file and the kit's clauses."""
+"""python -m conformance.docs DIR: write a page for each chapter, from the operator's file and the kit's clauses.
+
+DIR is docs/ops; the clauses that operators share go into a page beside it, shared-clauses.md.
+"""
 from __future__ import annotations
 
 import inspect
@@ -10,7 +13,10 @@ from reftorch.dispatch.operator import Formula
 from reftorch.dispatch.pointwise import Pointwise
 
 from .chapter import Chapter, chapters
+from .clause import Clause
 from .faults import faults
+
+SHARED = "shared-clauses.md"
 
 
 def page(name: str, chapter: Chapter) -> str:
@@ -20,16 +26,16 @@ def page(name: str, chapter: Chapter) -> str:
     own = [c for c in chapter.clauses() if c.key.startswith("C")]
     shared = [c for c in chapter.clauses() if not c.key.startswith("C")]
     caught = [(f.name, f.summary, f.caught_by) for f in faults().values() if f.op == name]
-    parts = [f"# {name}", title, "## Signatures", fenced("\n".join(map(str, op.schemas)) + "\n" + forms(op)),
-             "## Contract", *(f"{anchor(c.key)}**{c.key}** {c.text} *[{c.source}]*" for c in own),
+    parts = [f"# {name}", title, "## Signatures", fenced("\n".join(map(str, op.schemas)) + "\n" + forms(op), "text"),
+             "## Contract", table(own),
              "## Formulas", *(formula(f) for f in distinct(op.formulas)),
              "## Gradient", derivatives(op),
              "## Types", ", ".join(f"`{t}`" for t in op.types)]
     examples = rest[rest.index(">>>"):] if ">>>" in rest else ""
     if examples:
         parts += ["## Examples", fenced(examples, "pycon")]
-    parts += ["## Shared clauses", "These hold for every operator of the kind.",
-              *(f"{anchor(c.key)}**{c.key}** {c.text} *[{c.source}]*" for c in shared)]
+    parts += ["## Shared clauses", f"[What every operator of the kind must satisfy](../{SHARED}): "
+              + ", ".join(c.key for c in shared) + "."]
     if caught:
         parts += ["## Seeded faults", "Deliberate mistakes in this operator that the kit must notice.",
                   "| fault | what is wrong | noticed by |\n|---|---|---|\n" + "\n".join(
@@ -37,8 +43,17 @@ def page(name: str, chapter: Chapter) -> str:
     return "\n\n".join(parts).rstrip() + "\n"
 
 
-def anchor(key: str) -> str:
-    return f"({key.lower()})=\n\n"
+def shared_page() -> str:
+    """The Markdown page of the clauses that operators share, by family."""
+    clauses = {c.key: c for chapter in chapters().values() for c in chapter.clauses() if not c.key.startswith("C")}
+    return ("# Shared clauses\n\nWhat every operator that has the form in question must satisfy: values (E), promotion (P), "
+            "size and strides (S, L), memory (M), in-place forms (I), out= (O), gradients (D), errors (X), devices (V).\n\n"
+            + table(list(clauses.values())) + "\n")
+
+
+def table(clauses: list[Clause]) -> str:
+    rows = [f"| {c.key} | {cell(c.text)} | {cell(c.source)} |" for c in clauses]
+    return "\n".join(["| clause | | source |", "|---|---|---|", *rows])
 
 
 def cell(text: str) -> str:
@@ -102,6 +117,7 @@ def write(folder: Path) -> list[Path]:
     wanted = {folder / f"{name}.md": page(name, chapter) for name, chapter in chapters().items()}
     for stale in set(folder.glob("*.md")) - set(wanted):
         stale.unlink()
+    wanted[folder.parent / SHARED] = shared_page()
     for path, text in wanted.items():
         path.write_text(text, encoding="utf-8")
     return sorted(wanted)

@@ -32,7 +32,20 @@ from reftorch.core.spec import set_spec_version
 
 from . import wanted
 from .case import Case, Outcome
-from .clause import AFFORDABLE, CRASHED, DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, PROFILES, Budget, Clause, Place, Subject, Verdict
+from .clause import (
+    AFFORDABLE,
+    CRASHED,
+    DIVERGED,
+    HELD,
+    NOT_APPLICABLE,
+    NOT_RUN,
+    PROFILES,
+    Budget,
+    Clause,
+    Place,
+    Subject,
+    Verdict,
+)
 from .subjects import make_subject
 
 CHAPTERS = "conformance.chapter:chapters"

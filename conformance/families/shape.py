@@ -28,7 +28,7 @@ class Shapes(Checking):
             case.unit = self.unit_name(case)
             yield case
             kind = next(kinds)
-            size = generate.shape(rng, rng.choice((2, 3, 4)), empty=False)
+            size = generate.shape(rng, 4 if kind == "odd ones" else rng.choice((2, 3, 4)), empty=False)
             if kind == "odd ones":
                 size = (*size[:1], 1, *size[2:])
             case = some_call(self.op, unit, rng, size, rng.choice((0.0, self.broadcast / 2)),

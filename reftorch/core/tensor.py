@@ -6,7 +6,7 @@ what a tensor is without either: geometry, memory, and the way to Python and Num
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,8 +38,8 @@ class Tensor:
         self._autograd: Any = None
         self._view: Any = None
 
-    def __getattr__(self, name: str) -> Any:  # operators attach their methods; this is for those that no one has
-        raise AttributeError(f"reftorch does not cover Tensor.{name}")
+    if TYPE_CHECKING:  # a real __getattr__ would make every access to a slot slower
+        def __getattr__(self, name: str) -> Any: ...  # methods that operators attach
 
     # ---- geometry ----
     @property
