@@ -16,11 +16,11 @@ class Shapes(Checking):
     """Functional calls of every layout and with broadcasting."""
 
     layouts = generate.LAYOUTS
-    broadcast, empty, odd_sizes = 0.4, True, ODD_SIZES
+    broadcast, empty, odd_sizes, times = 0.4, True, ODD_SIZES, 1
 
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         all_units = units(self.op, self.place, budget)
-        count = 12 if self.place.costly else max(budget.cases, len(all_units))
+        count = 12 if self.place.costly else self.times * max(budget.cases, len(all_units))
         kinds = spread([*self.layouts, None], 2 * count, rng)  # one kind for all operands, or any for each
         for unit in spread(all_units, count, rng):
             size = rng.choice(self.odd_sizes) if rng.random() < 0.2 else generate.shape(rng, empty=self.empty)
@@ -68,6 +68,8 @@ class BroadcastValues(Twins, Shapes):
 
 
 class Strides(Shapes):
+    times = 2  # nothing but the layout matters, and there are many
+
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         right = self.expected(case)
         if outcome.error is not None or outcome.size != right.size:

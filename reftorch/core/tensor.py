@@ -6,7 +6,7 @@ what a tensor is without either: geometry, memory, and the way to Python and Num
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 

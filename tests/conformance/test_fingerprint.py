@@ -58,10 +58,11 @@ def test_every_candidate_is_named_and_judged(op: str, dtype: str) -> None:
         legal, fitting = reference.formulas(operator, case)
         names = {f.name for f in legal}
         for f in fitting:
+            if any(f.name in pair for pair in open_pairs):  # only luck would tell these apart
+                continue
             verdict = collected(op, u, lambda _, results, name=f.name: results[name])
-            same = [g.name for g in fitting if g is not f and (
-                expression(operator, f, FLOATING, dtype, u.pattern) == expression(operator, g, FLOATING, dtype, u.pattern)
-                or {(f.name, g.name), (g.name, f.name)} & set(open_pairs))]
+            shapes = {g.name: expression(operator, g, FLOATING, dtype, u.pattern) for g in fitting}
+            same = [g for g, shape in shapes.items() if g != f.name and shape == shapes[f.name]]
             if {f.name, *same} & names:
                 assert verdict.status == HELD, (u.name, f.name)
                 assert verdict.formula in {f.name, *same, None}
