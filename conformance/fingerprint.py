@@ -22,8 +22,8 @@ from reftorch.dispatch.pointwise import Pointwise
 from reftorch.numerics.ulp import NAN_DISTANCE, same_bits, ulp_distance
 
 from . import generate
-from .case import Case, View
-from .clause import DIVERGED, HELD, NOT_RUN, Outcome, Verdict
+from .case import Case, Outcome, Value, View
+from .clause import DIVERGED, HELD, NOT_RUN, Verdict
 from .generate import DEFAULT, NUMBER, TENSOR, Pattern
 from .reference import NARROW, Reference, widen
 from .trace import Arithmetic, Node, bounded, exact_value, operations, trace
@@ -347,8 +347,9 @@ def _same_class(a: np.ndarray, b: np.ndarray, dtype: str) -> np.ndarray:
     if DTYPES[dtype].category != FLOATING:
         return np.zeros(a.shape, bool)
     x, y = widen(a, dtype), widen(b, dtype)
-    near: np.ndarray = distance(a, b, dtype) <= 1
-    return near & np.isfinite(x) & np.isfinite(y) & (x != 0) & (y != 0) & (np.signbit(x) == np.signbit(y))
+    ordinary = np.isfinite(x) & np.isfinite(y) & (x != 0) & (y != 0) & (np.signbit(x) == np.signbit(y))
+    near: np.ndarray = (distance(a, b, dtype) <= 1) & ordinary
+    return near
 
 
 def bucket(far: float) -> str:
@@ -482,7 +483,7 @@ def _cancelling(op: Pointwise, reference: Reference, case: Case, name: str, form
 
 def chosen(case: Case, indices: Sequence[int]) -> Case:
     """The call on some of the elements, contiguous, in that order. All tensors of the case have the result's size."""
-    memory, args = generate.Memory(), {}
+    memory, args = generate.Memory(), dict[str, Value]()
     for name, value in case.args.items():
         if isinstance(value, View):
             array = np.ascontiguousarray(case.bits(name).reshape(-1)[list(indices)])

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -109,8 +110,8 @@ class ReferenceBackend:
             self.launches += 1
             operands = [cast(widen(_at(p, t, size, s), n), c)
                         for p, t, s, n, c in zip(rest, types[1:], steps[1:], in_types, compute_types)]
-            numbers = [t.type(v) for t, v in zip(number_types, rest[count:])]
             with np.errstate(all="ignore"):
+                numbers = [t.type(v) for t, v in zip(number_types, rest[count:])]
                 values = np.asarray(evaluate(formula, out_type, *operands, *numbers))
                 _at(out, types[0], size, steps[0])[...] = narrow(cast(values, out_type), out_type)
 
@@ -225,7 +226,7 @@ class Reference:
 
     def operands(self, op: Pointwise, case: Case, formula: Formula) -> dict[str, np.ndarray]:
         """What the formula's parameters are in this call: values in the compute type, broadcast to the result."""
-        names, caught = formula.parameters, {}
+        names, caught = formula.parameters, dict[str, Any]()
 
         def catch(*given: Any) -> Any:
             caught.update(zip(names, given))
@@ -240,7 +241,8 @@ class Reference:
         """dtype, sizes and strides of the functional result; raises what the call raises before it computes."""
         tensors, _ = self.tensors(_without_memory(case))
         bound = op.bound(self.arguments(op, case, tensors))
-        meta = op.meta(**bound)
+        with _quiet():
+            meta = op.meta(**bound)
         op.refuse_dtype(bound, op.computes_in(bound))
         return meta
 
@@ -249,7 +251,8 @@ class Reference:
         tensors, _ = self.tensors(case)
         args = self.arguments(op, case, tensors)
         bound = op.bound(args)
-        meta = op.meta(**bound)
+        with _quiet():
+            meta = op.meta(**bound)
         packed = Meta.of(meta.dtype, meta.device, Layout.of(meta.layout.size))
         results = []
         for formula in formulas:
@@ -296,6 +299,14 @@ class Reference:
                 raise NotImplementedError(f"{op.name}: no formula is specified for {common}")
             return (legal or fitting)[0]
         return select
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings that a call gives: they are part of an outcome, not of an answer about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextlib.contextmanager

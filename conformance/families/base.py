@@ -14,7 +14,7 @@ from reftorch.core.dtype import DTYPES
 from reftorch.dispatch.pointwise import Pointwise
 
 from .. import generate, wanted
-from ..case import Case, Outcome, View
+from ..case import Case, Outcome, Value, View
 from ..clause import DIVERGED, HELD, NOT_APPLICABLE, NOT_RUN, Budget, Place, Verdict
 from ..fingerprint import bounds_of, hexadecimal, is_bounded, result_size, same
 from ..generate import Layout, Pattern
@@ -296,7 +296,7 @@ class Twins(Checking):
     def plain_call(self, case: Case) -> Case:
         """The same elements, already stretched and converted, contiguous: what broadcasting and promotion amount to."""
         common = self.reference.common(self.op, case).name
-        size, memory, args = result_size(case), generate.Memory(), {}
+        size, memory, args = result_size(case), generate.Memory(), dict[str, Value]()
         for name, value in case.args.items():
             if not isinstance(value, View):
                 args[name] = value

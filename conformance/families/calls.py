@@ -65,7 +65,8 @@ class Calls(Checking):
         if right.dtype != outcome.dtype:
             return self.differs(case, outcome, f"{outcome.dtype} instead of {right.dtype}", dtype=right.dtype)
         if right.requires_grad != outcome.requires_grad:
-            return self.differs(case, outcome, f"requires_grad is {outcome.requires_grad}", requires_grad=right.requires_grad)
+            said = f"requires_grad is {outcome.requires_grad}"
+            return self.differs(case, outcome, said, requires_grad=right.requires_grad)
         if case.form != "functional":
             return None
         return self.wrong_value(case, outcome, "another value")

@@ -13,7 +13,7 @@ from reftorch.numerics.bounds import gamma
 from reftorch.numerics.formats import FORMATS
 
 from .. import generate
-from ..case import Case, Outcome, View
+from ..case import Case, Outcome, Value, View
 from ..clause import DIVERGED, Budget, Clause, Place, Verdict
 from ..fingerprint import hexadecimal, result_size, same
 from ..generate import Layout
@@ -164,7 +164,7 @@ class Gradients(Backward):
         """For each element of the gradient: its value and the sum of the sizes of its terms, in double precision; and
         how many terms there are."""
         whole = result_size(case)
-        memory, args = generate.Memory(), {}
+        memory, args = generate.Memory(), dict[str, Value]()
         for key, view in case.args.items():
             if not isinstance(view, View):
                 args[key] = view

@@ -89,7 +89,8 @@ def every_value(op: Pointwise, unit: Unit, rng: Random) -> Case:
     codes = np.arange(1 << 8 * d.itemsize, dtype=f"uint{8 * d.itemsize}") if d.name != "bool" else np.arange(2) != 0
     array = np.resize(codes.view(d.np), max(64, codes.size))
     numbers = generate.draw_numbers(rng, op, unit.pattern, DTYPES[unit.dtype].category)
-    return generate.call(op, unit.pattern, generate.allowed(op, {name: array}), {name: d.name}, numbers=numbers, unit=unit.name)
+    arrays = generate.allowed(op, {name: array})
+    return generate.call(op, unit.pattern, arrays, {name: d.name}, numbers=numbers, unit=unit.name)
 
 
 class Specials(Formulas):
@@ -255,8 +256,8 @@ CLAUSES = (
                  "all elements; complex arithmetic stays within the bound derived in reftorch.numerics.bounds.",
            "the operator's formulas; IEEE 754-2019, 4.3", Values),
     Clause("E2", "The value of an element depends on the operands alone: not on its position, the number of elements, "
-                 "strides, offsets or alignment. Complex arithmetic may differ within its bound.", "implied by E1; TensorIterator may split and reorder as it likes",
-           Anywhere),
+                 "strides, offsets or alignment. Complex arithmetic may differ within its bound.",
+           "implied by E1; TensorIterator may split and reorder as it likes", Anywhere),
     Clause("E3", "Zeros of both signs, subnormal numbers, infinities, NaN and the extremes of integers follow the formula "
                  "too: nothing is flushed, lost or saturated. Which NaN comes out is left open.",
            "IEEE 754-2019, 6 and 7; C++ conversions", Specials),

@@ -108,14 +108,15 @@ class Devices(Checking):
 
 
 CLAUSES = (
-    Clause("X1", "A dtype that the operator does not compute on is refused when the kernel is chosen, with the exception and "
-                 "text that the operator's file says.", "ATen/Dispatch.h, AT_DISPATCH_*", Dtypes),
-    Clause("X2", "An argument of a wrong type, a missing one and an unknown one are a TypeError before anything is computed.",
+    Clause("X1", "A dtype that the operator does not compute on is refused when the kernel is chosen, with the exception "
+                 "and text that the operator's file says.", "ATen/Dispatch.h, AT_DISPATCH_*", Dtypes),
+    Clause("X2", "An argument of a wrong type, a missing one and an unknown one are a TypeError before anything is "
+                 "computed.",
            "torch/csrc/utils/python_arg_parser.cpp", Types),
     Clause("X3", "Sizes that do not broadcast are a RuntimeError that names the first sizes and the dimension.",
            "ATen/ExpandUtils.cpp, infer_size_impl", Sizes),
-    Clause("V1", "The result lies on its operands' device. A 0-dim CPU tensor may join operands of another device, any other "
-                 "mixture is a RuntimeError.", "ATen/TensorIterator.cpp, compute_types; torch.tensor_attributes, "
+    Clause("V1", "The result lies on its operands' device. A 0-dim CPU tensor may join operands of another device, any "
+                 "other mixture is a RuntimeError.", "ATen/TensorIterator.cpp, compute_types; torch.tensor_attributes, "
                  "torch.device", Devices),
 )
 

@@ -205,7 +205,8 @@ class WithItself(Twins, InPlace):
 
 
 CLAUSES = (
-    Clause("I1", "The in-place method returns self, the same object.", "the schema: Tensor(a!) self -> Tensor(a!)", ReturnsSelf),
+    Clause("I1", "The in-place method returns self, the same object.", "the schema: Tensor(a!) self -> Tensor(a!)",
+           ReturnsSelf),
     Clause("I2", "self then holds the functional result, converted to its dtype, and keeps dtype, size, strides and offset.",
            "ATen/TensorIterator.cpp; torch Broadcasting semantics, In-place semantics", SameValues),
     Clause("I3", "The version counter of self grows by one, for empty tensors too, and by nothing when the call raises.",

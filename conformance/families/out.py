@@ -180,7 +180,8 @@ CLAUSES = (
     Clause("O1", "The call returns out, the same object.", "the schema: Tensor(a!) out -> Tensor(a!)", ReturnsOut),
     Clause("O2", "out then holds the functional result, bit for bit; with the right size it keeps its strides and offset.",
            "ATen/TensorIterator.cpp", SameValues),
-    Clause("O3", "An out of another size is resized to the result's size and strides, with a UserWarning if it had elements.",
+    Clause("O3", "An out of another size is resized to the result's size and strides, with a UserWarning if it had "
+                 "elements.",
            "ATen/native/Resize.cpp, resize_output", Resized),
     Clause("O4", "An out of another dtype takes the result converted, unless that would drop a category (complex, float, "
                  "integer, bool) or the operator asks for the very dtype: RuntimeError.",

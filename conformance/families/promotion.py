@@ -17,8 +17,8 @@ from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
 from .base import Checking, Twins, Unit, some_call, spread, stored, unexpected_error, units
 
-NUMBERS: tuple[Any, ...] = (0.3, 1 / 3, 1e-8, 1e39, -1e39, 1e300, 70000.0, 2.5, -2.5, 256.7, float("inf"), float("nan"), -0.0,
-                            3, -129, 300, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63), 16777217, True, 1j,
+NUMBERS: tuple[Any, ...] = (0.3, 1 / 3, 1e-8, 1e39, -1e39, 1e300, 70000.0, 2.5, -2.5, 256.7, float("inf"), float("nan"),
+                            -0.0, 3, -129, 300, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63), 16777217, True, 1j,
                             2 + 3j, 1e200j)
 TELLING = ("float32", "bfloat16", "int8", "int64")  # dtypes that are tried with all of them
 

@@ -9,7 +9,7 @@ from ..case import Case, Outcome, View
 from ..clause import Budget, Clause, Verdict
 from .base import Checking, Twins, some_call, spread, units
 
-ODD_SIZES = ((), (0,), (1,), (0, 3), (3, 0), (1, 1), (2, 0, 4), (1, 5, 1), (5, 1, 1, 2))
+ODD_SIZES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 3), (3, 0), (1, 1), (2, 0, 4), (1, 5, 1), (5, 1, 1, 2))
 
 
 class Shapes(Checking):

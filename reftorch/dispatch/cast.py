@@ -144,7 +144,8 @@ def scalar_tensor(number: Any, d: dtype, on: device) -> Tensor:
         from ..numerics.codes import float32_to_bfloat16
         bits = float32_to_bfloat16(np.asarray(number_in(number, d), np.float32))
     else:
-        bits = np.asarray(number_in(number, d), d.np)
+        with np.errstate(over="ignore"):
+            bits = np.asarray(number_in(number, d), d.np)
     on.backend.copy_from_host(out._storage.ptr, bits.reshape(1))
     return out
 
