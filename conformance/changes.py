@@ -2,38 +2,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from reftorch.dispatch.operator import Formula, Operator
-
-_WORDS = {0: "bool", 1: "integers", 2: "floats", 3: "complex"}
+from reftorch.core.dtype import DTYPES
+from reftorch.dispatch.operator import Formula
+from reftorch.dispatch.pointwise import Pointwise
 
 
 @dataclass(frozen=True)
 class Change:
-    """where: the places, and what calls it is about. before, after: the legal formulas."""
+    """where: the places, and the dtypes and options it is about. before, after: the legal formulas."""
 
     where: tuple[str, ...]
     before: str
     after: str
 
 
-def changed_formulas(op: Operator, old: str, new: str) -> list[Change]:
+def changed_formulas(op: Pointwise, old: str, new: str) -> list[Change]:
     """The places and kinds of calls whose legal formulas are not the same in the two releases, by how they changed."""
     places = sorted({(on.device, on.mode) for f in op.formulas for on in f.on})
-    kinds: dict[tuple[Any, ...], list[Formula]] = {}
-    for f in op.formulas:
-        for category in f.categories or (None,):
-            key = (category, f.dtypes, tuple(sorted(f.when.items())), frozenset(f.parameters))
-            kinds.setdefault(key, []).append(f)
+    kinds = {(f.parameters, tuple(f.when.items())): None for f in op.formulas}
     found: dict[tuple[str, str], list[str]] = {}
     for device, mode in places:
-        for (category, dtypes, when, _), formulas in kinds.items():
-            legal = [[f.name for f in formulas if any(on.admits(device, mode, v) for on in f.on)] for v in (old, new)]
-            if legal[0] != legal[1]:
-                words = [*([_WORDS[category]] if category is not None else []), *(dtypes or ()),
-                         *(f"{k}={v!r}" for k, v in when)]
-                before, after = (" or ".join(dict.fromkeys(names)) or "not specified" for names in legal)
-                where = f"{device} {mode}" + (f", {', '.join(words)}" if words else "")
-                found.setdefault((before, after), []).append(where)
+        for parameters, when in kinds:
+            dtypes: dict[tuple[str, str], list[str]] = {}
+            for name in op.types:
+                before, after = (op.legal_formulas(parameters, dict(when), DTYPES[name].category, name, device, mode, v)
+                                 for v in (old, new))
+                if before != after:
+                    dtypes.setdefault((said(before), said(after)), []).append(name)
+            for change, names in dtypes.items():
+                options = "".join(f", {k}={v!r}" for k, v in when)
+                where = f"{device} {mode}{options}: {', '.join(names)}"
+                if where not in found.setdefault(change, []):
+                    found[change].append(where)
     return [Change(tuple(where), before, after) for (before, after), where in found.items()]
+
+
+def said(formulas: list[Formula]) -> str:
+    return " or ".join(f.name for f in formulas) or "not specified"

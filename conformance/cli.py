@@ -395,7 +395,8 @@ def changes(old: str, new: str, only: tuple[str, ...]) -> None:
         click.echo(f"{', '.join(keys) or name}")
         for change in changed:
             found += 1
-            click.echo(f"  {'; '.join(change.where)}\n    {old}: {change.before}\n    {new}: {change.after}")
+            click.echo("\n".join(f"  {where}" for where in change.where)
+                       + f"\n    {old}: {change.before}\n    {new}: {change.after}")
     if not found:
         click.echo(f"nothing changed from {old} to {new}")
 

@@ -248,7 +248,11 @@ class Checking:
             return f"the result is {outcome.dtype}, not {to}; see P1"
         if not outcome.bits.size:
             return "only empty tensors were tried"
-        fits, expected = self.fits(case, outcome, target)
+        try:
+            fits, expected = self.fits(case, outcome, target)
+        except RuntimeError as e:  # a number that does not fit, a division by zero: the call should have raised
+            return self.differs(case, outcome, f"no error instead of {type(e).__name__}",
+                                error={"type": type(e).__name__, "text": str(e)})
         got = outcome.bits.reshape(-1)
         if excuse is not None and excuse.size == got.size and excuse.dtype == got.dtype:
             right = same(excuse.reshape(-1), got, outcome.dtype)

@@ -15,6 +15,7 @@ from ..clause import Budget, Check, Place, Verdict
 from ..generate import Layout
 from .base import Checking, unexpected_error
 from .in_place import same_error
+from .promotion import stable
 
 N = 5
 
@@ -67,6 +68,8 @@ class Calls(Checking):
         if right.requires_grad != outcome.requires_grad:
             said = f"requires_grad is {outcome.requires_grad}"
             return self.differs(case, outcome, said, requires_grad=right.requires_grad)
+        if right.warnings and (wrong := self.differs(case, outcome, "no warning", warning=stable(right.warnings[0]))):
+            return wrong
         if case.form != "functional":
             return None
         return self.wrong_value(case, outcome, "another value")

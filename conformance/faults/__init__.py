@@ -37,8 +37,8 @@ Patch = Callable[[], contextlib.AbstractContextManager[Any]]
 class Fault:
     """One thing that is wrong.
 
-    op: the operator that it is in. caught_by: keys of the clauses that are meant to notice. kind: its module.
-    device: where the subject runs. dtypes: what it is about, None for any. patch: makes the context in which the
+    op: the operator that it is in. caught_by: keys of the clauses that are meant to notice; alone: no other clause does.
+    kind: its module. device: where the subject runs. dtypes: what it is about, None for any. patch: makes the context in which the
     operator is wrong. wrap: given the call and the case, the function to call instead.
     """
 
@@ -49,6 +49,7 @@ class Fault:
     kind: str
     device: str = "cpu"
     dtypes: tuple[str, ...] | None = None
+    alone: bool = False
     patch: Patch = contextlib.nullcontext
     wrap: Callable[[Call, Case], Call] | None = None
 
@@ -101,7 +102,7 @@ def register(function: Callable[..., Any], op: str, caught_by: tuple[str, ...], 
 
 
 def fault(op: str, *caught_by: str, **about: Any) -> Callable[[Patch], Patch]:
-    """Decorator: a function that gives the context in which the operator is wrong. about: device, dtypes."""
+    """Decorator: a function that gives the context in which the operator is wrong. about: device, dtypes, alone."""
     def add(patch: Patch) -> Patch:
         register(patch, op, caught_by, patch=patch, **about)
         return patch
@@ -117,11 +118,11 @@ def wrong_call(op: str, *caught_by: str, **about: Any) -> Callable[[Callable[...
 
 
 def wrong_formula(op: str, *caught_by: str, device: str = "cpu", dtypes: tuple[str, ...] | None = None,
-                  compiled: bool = True, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+                  compiled: bool = True, alone: bool = False, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: a scalar formula for the calls that have its parameters and these dtypes; see `tools.computing`."""
     def add(formula: Callable[..., Any]) -> Callable[..., Any]:
         from .tools import computing
-        register(formula, op, caught_by, device=device, dtypes=dtypes,
+        register(formula, op, caught_by, device=device, dtypes=dtypes, alone=alone,
                  patch=lambda: computing(op, formula, device, dtypes, compiled, **when))
         return formula
     return add

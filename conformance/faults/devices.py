@@ -59,7 +59,7 @@ def host_tensors_accepted():
         (t.device for t in tensors if t.device.type != "cpu"), tensors[0].device if tensors else as_device("cpu")))
 
 
-@fault("sub", "V1", device="cuda")
+@fault("sub", "V1", device="cuda", alone=True)
 def host_scalars_refused():
     """A 0-dim CPU tensor may not meet a tensor on the device."""
     right = pointwise._common_device

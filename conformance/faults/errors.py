@@ -1,12 +1,16 @@
 """Wrong calls that are let through, or refused with another exception, another text or at another time."""
 from __future__ import annotations
 
+import functools
+import warnings
+
 import numpy as np
 
 from reftorch.core.dtype import FLOATING, dtype
 from reftorch.core.layout import broadcast_shapes
 from reftorch.core.tensor import Tensor
 from reftorch.dispatch import pointwise
+from reftorch.dispatch.cast import number_in
 
 from . import fault, operator, wrong_call
 from .tools import setting
@@ -43,7 +47,7 @@ def unsupported_dtypes_return_garbage(call, case, **tensors):
     return _garbage(call, tensors, NotImplementedError)
 
 
-@wrong_call("sign", "X1")
+@wrong_call("sign", "X1", alone=True)
 def unsupported_dtypes_are_type_errors(call, case, **tensors):
     """A dtype that has no kernel raises TypeError."""
     try:
@@ -66,7 +70,7 @@ def complex_compares_by_real_part(call, case, **tensors):
     return call(**tensors)
 
 
-@fault("sqrt", "X2")
+@fault("sqrt", "X2", alone=True)
 def strings_are_runtime_errors():
     """An argument of a wrong type raises RuntimeError."""
     right = pointwise._check_types
@@ -101,7 +105,7 @@ def sizes_cut_to_fit():
     return setting(pointwise, broadcast_shapes=cut)
 
 
-@fault("mul", "X3")
+@fault("mul", "X3", alone=True)
 def sizes_that_do_not_match_are_value_errors():
     """Sizes that do not broadcast raise NumPy's exception."""
     def shapes(*given):
@@ -125,6 +129,75 @@ def sizes_checked_when_the_result_is_read(call, case, **tensors):
                 raise RuntimeError(text)
         result.__class__ = Late
         return result
+
+
+@wrong_call("where", "C2")
+def bytes_as_condition_in_silence(call, case, **tensors):
+    """A uint8 condition is accepted without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(**tensors)
+
+
+def _converting(change):
+    """Numbers (alpha, value, a bound) are converted by change(right, number, to), where right(number) would be right."""
+    right = pointwise.number_converter
+    return setting(pointwise, number_converter=lambda to, common: functools.partial(
+        lambda convert, number: change(convert, number, to), right(to, common)))
+
+
+@fault("addcmul", "C3", dtypes=("int64", "int32"))
+def fractions_rounded():
+    """A float as value of integers is rounded to the nearest, not truncated."""
+    return _converting(lambda right, number, to: right(round(number) if to.is_integral and isinstance(
+        number, float) and abs(number) < 2 ** 53 else number))
+
+
+@fault("addcmul", "C4")
+def large_values_are_infinite():
+    """A value beyond the dtype's range is infinite, not an error."""
+    def infinite(right, number, to):
+        try:
+            return right(number)
+        except RuntimeError:
+            if isinstance(number, complex):
+                raise
+            return float("inf") if to.category == FLOATING else 0
+    return _converting(infinite)
+
+
+@fault("addcdiv", "C4")
+def imaginary_part_of_value_dropped():
+    """A complex value for real tensors loses its imaginary part."""
+    return _converting(lambda right, number, to: right(number.real if isinstance(number, complex) and
+                                                       to.category == FLOATING else number))
+
+
+@fault("clamp", "C4", dtypes=("int8", "int64", "float32"))
+def bounds_wrap():
+    """A bound that the dtype cannot hold wraps around, or is infinite."""
+    return _converting(lambda right, number, to: number_in(number, to))
+
+
+@fault("where", "C3")
+def numbers_overflow_in_where():
+    """A number that the dtype cannot hold wraps around, or is infinite."""
+    return _converting(lambda right, number, to: number_in(number, to))
+
+
+@fault("sub", "C6")
+def bool_alpha_accepted():
+    """alpha=True counts as 1 for every dtype."""
+    owner = operator("sub")
+    checks = owner.last_checks
+    return setting(owner, last_checks=[lambda alpha, **rest: None if isinstance(alpha, bool) else [
+        check(alpha=alpha, **rest) for check in checks]])
+
+
+@fault("abs", "C3")
+def in_place_abs_of_complex():
+    """In place, a complex tensor gets its magnitudes, with imaginary parts of 0."""
+    return setting(operator("abs"), target_checks=[])
 
 
 @fault("div", "C5")

@@ -86,7 +86,7 @@ def neighbour_read_in_the_tail():
     return launching("div", change)
 
 
-@fault("sqrt", "M3", dtypes=("float32",))
+@fault("sqrt", "M3", dtypes=("float32",), alone=True)
 def lanes_behind_the_end_decide():
     """A tail is handled with whole vectors, and one unit off if the lane behind the last element is positive."""
     def edit(result, self):
@@ -94,6 +94,19 @@ def lanes_behind_the_end_decide():
         if result.size % 4 and memory(end, "float32", (1,), (1,))[0] > 0:
             nudge(run_of(result)[-1:])
     return editing("sqrt", edit)
+
+
+@wrong_call("sub", "S2", alone=True)
+def stretched_operands_read_backwards(call, case, **tensors):
+    """An operand with several dimensions that is stretched along one of them is read from its end."""
+    if case.form != "functional" or any(t.requires_grad for t in tensors.values()):
+        return call(**tensors)
+    size = call(**tensors).shape
+    for name, t in tensors.items():
+        if t.ndim > 1 and t.ndim == len(size) and t.shape != size:
+            tensors[name] = t.clone()
+            tensors[name]._host_array()[...] = np.flip(t._host_array())
+    return call(**tensors)
 
 
 # ---- sizes and strides of results ----
@@ -137,7 +150,7 @@ def expanded_stays_expanded(call, case, self, **tensors):
     return call(self.as_strided([n if s else 1 for n, s in zip(size, stride)], stride)).expand(size)
 
 
-@wrong_call("minimum", "L1")
+@wrong_call("minimum", "L1", alone=True)
 def results_behind_a_header(call, case, **tensors):
     """A result begins 8 elements into its storage."""
     right = call(**tensors)
@@ -148,7 +161,7 @@ def results_behind_a_header(call, case, **tensors):
     return moved.copy_(right).detach()
 
 
-@wrong_call("sqrt", "S1")
+@wrong_call("sqrt", "S1", alone=True)
 def empty_results_lose_their_shape(call, case, **tensors):
     """A result without elements has size (0,)."""
     right = call(**tensors)
@@ -188,7 +201,7 @@ def whole_vectors_stored(call, case, **tensors):
     return result
 
 
-@wrong_call("abs", "M1")
+@wrong_call("abs", "M1", alone=True)
 def gaps_overwritten(call, case, **tensors):
     """A strided out= is written as one run of memory, with what was between its elements at the start of it."""
     result = call(**tensors)
@@ -214,6 +227,16 @@ def input_used_as_scratch(call, case, self, **tensors):
 def result_is_the_input(call, case, self, **tensors):
     """A bool tensor is its own sign, so it is returned as it is."""
     return self if case.form == "functional" and str(self.dtype) == "torch.bool" else call(self, **tensors)
+
+
+@wrong_call("add", "M2", alone=True)
+def input_made_an_alias_of_the_result(call, case, **tensors):
+    """The memory of an operand is given away: it becomes another name of the result."""
+    result = call(**tensors)
+    operand = next(iter(tensors.values()), None)
+    if case.form == "functional" and operand is not None and not result.requires_grad and operand._meta is result._meta:
+        operand._storage, operand._offset = result._storage, 0
+    return result
 
 
 @wrong_call("clamp", "M2")

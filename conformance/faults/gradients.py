@@ -83,7 +83,7 @@ def gradient_stops_at_the_bounds():
     return deriving("clamp", self=of_input)
 
 
-@fault("abs", "D1", dtypes=("float32", "float64"))
+@fault("abs", "D1", dtypes=("float32", "float64"), alone=True)
 def gradient_of_abs_at_zero():
     """The gradient at 0 is 1, not 0."""
     return deriving("abs", self=lambda grad, self: where.function(self >= 0, grad, -grad))
@@ -99,6 +99,12 @@ def gradient_multiplied_by_the_mask():
 def gradient_ignores_the_sign():
     """input gets the gradient as it is."""
     return deriving("copysign", self=lambda grad: grad)
+
+
+@fault("where", "D5", alone=True)
+def gradient_of_input_missing():
+    """input gets no gradient."""
+    return deriving("where", self=lambda grad, condition: None)
 
 
 @fault("nextafter", "D5")
@@ -145,7 +151,7 @@ def gradient_not_reduced():
         grad if 0 in grad.shape else _narrowed(grad, meta.layout.size)))
 
 
-@fault("mul", "D4")
+@fault("mul", "D4", alone=True)
 def gradient_averaged():
     """A stretched operand gets the mean over its copies."""
     def mean(grad, meta, right):
@@ -167,7 +173,7 @@ def gradient_summed_in_bfloat16():
     return _fitting(rounded)
 
 
-@fault("addcmul", "D3")
+@fault("addcmul", "D3", alone=True)
 def gradient_has_the_promoted_dtype():
     """A gradient keeps the dtype that the call was computed in."""
     def unconverted(grad, meta, right):
@@ -192,7 +198,7 @@ def history_lost(call, case, **tensors):
     return result.detach() if case.form == "functional" else result
 
 
-@wrong_call("eq", "C5")
+@wrong_call("eq", "C5", "D2")
 def comparison_requires_grad(call, case, **tensors):
     """The bool result of a comparison requires grad."""
     result = call(**tensors)
@@ -201,14 +207,14 @@ def comparison_requires_grad(call, case, **tensors):
     return result
 
 
-@wrong_call("neg", "D2")
+@wrong_call("neg", "D2", alone=True)
 def everything_requires_grad(call, case, **tensors):
     """A result requires grad though no operand does."""
     result = call(**tensors)
     return result.requires_grad_() if case.form == "functional" and result.dtype.category > 1 else result
 
 
-@fault("abs", "D6")
+@fault("abs", "D6", alone=True)
 def saved_tensors_not_checked():
     """Backward uses what it saved though it was overwritten since."""
     def environment(self):
@@ -223,7 +229,7 @@ def everything_is_saved():
     return deriving("add", self=lambda grad, self: grad, other=lambda grad, self, other, alpha: grad * alpha)
 
 
-@fault("mul", "D7")
+@fault("mul", "D7", alone=True)
 def leaves_overwritten():
     """In place, a leaf that requires grad is overwritten."""
     return setting(in_place, check_in_place=lambda target: None)

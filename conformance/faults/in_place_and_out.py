@@ -1,6 +1,7 @@
 """Wrong in place and with out=: which object, which geometry, which memory, and who counts the write."""
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import numpy as np
@@ -8,17 +9,18 @@ import numpy as np
 from reftorch.core.layout import contiguous_stride
 from reftorch.dispatch import pointwise
 from reftorch.dispatch.cast import copy_into
+from reftorch.dispatch.operator import INPLACE
 
 from . import fault, operator, wrong_call
 from .tools import setting
 
 
 # ---- in place ----
-@wrong_call("add", "I1")
+@wrong_call("add", "I1", alone=True)
 def in_place_returns_another_object(call, case, **tensors):
     """The in-place method returns an alias of self, not self."""
     result = call(**tensors)
-    return result.detach() if case.form == "in-place" else result
+    return result.detach() if case.form == "in-place" and not result.requires_grad else result
 
 
 @wrong_call("mul", "I1")
@@ -58,13 +60,14 @@ def in_place_makes_self_contiguous(call, case, **tensors):
     return target
 
 
-@fault("div", "I2", dtypes=("float32", "bfloat16"))
+@fault("div", "I2", dtypes=("float32", "bfloat16"), alone=True)
 def in_place_skips_the_last_row():
     """A strided target of two dimensions or more keeps its last row."""
     write = operator("div")._write
 
     def skipping(args, key, target, form):
-        keep = target.detach()[-1:].clone() if target.ndim > 1 and len(target) > 1 and not target.is_contiguous() else None
+        skips = form is INPLACE and target.ndim > 1 and len(target) > 1 and not target.is_contiguous()
+        keep = target.detach()[-1:].clone() if skips else None
         write(args, key, target, form)
         if keep is not None:
             copy_into(target.detach()[-1:], keep)
@@ -80,7 +83,7 @@ def in_place_not_counted(call, case, **tensors):
     return result
 
 
-@wrong_call("abs", "I3")
+@wrong_call("abs", "I3", alone=True)
 def empty_writes_not_counted(call, case, **tensors):
     """A write in place to a tensor without elements is not counted."""
     result = call(**tensors)
@@ -111,25 +114,36 @@ def in_place_target_is_stretched(call, case, **tensors):
     return call(**tensors)
 
 
-@fault("copysign", "I4")
+@fault("copysign", "I4", alone=True)
 def in_place_casts_anything():
     """In place, a float result is stored in an integer tensor."""
-    return setting(pointwise, can_cast=lambda source, target: True)
+    return _in_place_only("copysign", can_cast=lambda source, target: True)
 
 
-@fault("maximum", "O5")
+def _in_place_only(op, **attributes):
+    """Names that reftorch.dispatch.pointwise uses, for calls in place."""
+    owner = operator(op)
+    write = owner._write
+
+    def patched(args, key, target, form):
+        with setting(pointwise, **attributes) if form is INPLACE else contextlib.nullcontext():
+            write(args, key, target, form)
+    return setting(owner, _write=patched)
+
+
+@fault("maximum", "O5", alone=True)
 def out_overlap_not_checked():
     """An out= whose elements share places is written."""
     return setting(pointwise, writable=lambda target: None)
 
 
-@fault("sub", "I5")
+@fault("sub", "I5", alone=True)
 def partial_overlap_not_checked():
     """An input that overlaps self, one element further, is read while self is written."""
-    return setting(pointwise, read_only_overlap=lambda target, sources: None)
+    return _in_place_only("sub", read_only_overlap=lambda target, sources: None)
 
 
-@fault("mul", "I5")
+@fault("mul", "I5", "O5")
 def expanded_target_accepted():
     """A target whose elements share places is written."""
     return setting(pointwise, writable=lambda target: None)
@@ -139,10 +153,10 @@ def _is_same(a, b):
     return a is not b and a._storage is b._storage and a._meta is b._meta and a._offset == b._offset
 
 
-@wrong_call("addcmul", "I6")
+@wrong_call("addcmul", "I6", alone=True)
 def in_place_in_two_passes(call, case, **tensors):
     """In place, self is cleared before the other operands are read, which may be self too."""
-    target = tensors["self"]
+    target = tensors.get("self")
     if case.form != "in-place" or not any(_is_same(t, target) for t in tensors.values()):
         return call(**tensors)
     kept = target.detach().clone()
@@ -152,7 +166,7 @@ def in_place_in_two_passes(call, case, **tensors):
     return target
 
 
-@wrong_call("eq", "I2")
+@wrong_call("eq", "I2", "I6")
 def in_place_bytes_are_masks(call, case, **tensors):
     """In place, true is stored with all bits set, which is -1 in integers."""
     result = call(**tensors)
@@ -162,7 +176,7 @@ def in_place_bytes_are_masks(call, case, **tensors):
     return result
 
 
-@wrong_call("nextafter", "F1")
+@wrong_call("nextafter", "F1", alone=True)
 def method_goes_the_other_way(call, case, **tensors):
     """The method has its operands swapped; the function does not."""
     if case.form == "method":
@@ -171,7 +185,14 @@ def method_goes_the_other_way(call, case, **tensors):
 
 
 # ---- out= ----
-@wrong_call("add", "O1")
+@wrong_call("add", "O1", alone=True)
+def out_alias_returned(call, case, **tensors):
+    """out= is written, and another tensor on the same memory returned."""
+    result = call(**tensors)
+    return result.detach() if case.form == "out=" else result
+
+
+@wrong_call("sqrt", "O1", "O2")
 def out_copy_returned(call, case, **tensors):
     """out= is written, and a copy of it returned."""
     result = call(**tensors)
@@ -190,7 +211,7 @@ def out_strides_ignored(call, case, **tensors):
     return result
 
 
-@wrong_call("sub", "O2")
+@wrong_call("sub", "O2", alone=True)
 def out_gets_new_memory(call, case, **tensors):
     """The result is computed elsewhere, and out made to refer to it: other views of its memory do not see it."""
     result = call(**tensors)
@@ -209,7 +230,7 @@ def out_decides_what_is_computed(call, case, **tensors):
     return call(**{n: t if n == "out" else t.to(out.dtype) for n, t in tensors.items()})
 
 
-@wrong_call("neg", "O3")
+@wrong_call("neg", "O3", alone=True)
 def out_not_resized(call, case, **tensors):
     """An out= of another size is filled with as many elements as fit."""
     out = tensors.get("out")
@@ -264,7 +285,7 @@ def out_casts_nothing():
     return setting(pointwise, can_cast=lambda source, target: source is target)
 
 
-@fault("sign", "O4")
+@fault("sign", "O4", alone=True)
 def out_dtype_not_checked():
     """An operator that asks for the very dtype takes any out= that can hold the result."""
     return setting(operator("sign"), target_checks=[])
@@ -276,7 +297,7 @@ def out_partial_overlap_accepted():
     return setting(pointwise, read_only_overlap=lambda target, sources: None)
 
 
-@wrong_call("addcdiv", "O6")
+@wrong_call("addcdiv", "O6", alone=True)
 def out_cleared_first(call, case, **tensors):
     """out= is set to zero before the operands are read."""
     out = tensors.get("out")
@@ -285,7 +306,7 @@ def out_cleared_first(call, case, **tensors):
     return call(**tensors)
 
 
-@wrong_call("where", "O7")
+@wrong_call("where", "O7", alone=True)
 def out_is_written_under_autograd(call, case, **tensors):
     """With out=, operands that require grad are detached in silence."""
     if "out" not in tensors:
@@ -293,7 +314,7 @@ def out_is_written_under_autograd(call, case, **tensors):
     return call(**{n: t.detach() if n != "out" and t.requires_grad else t for n, t in tensors.items()})
 
 
-@wrong_call("maximum", "O8")
+@wrong_call("maximum", "O8", alone=True)
 def out_not_counted(call, case, **tensors):
     """The version counter does not see writes to out=."""
     result = call(**tensors)

@@ -59,7 +59,7 @@ def integers_ignore_float_numbers():
     return promoting("sub", wrong)
 
 
-@fault("maximum", "P1", dtypes=("bool", "uint8", "int32"))
+@fault("maximum", "P1", dtypes=("bool", "uint8", "int32"), alone=True)
 def bool_counts_as_int64():
     """bool beside an integer tensor of any width gives int64."""
     return promoting("maximum", lambda common, operands: dtypes.int64 if common.category == INTEGRAL and any(
@@ -124,7 +124,7 @@ def compared_in_the_dtype_of_input():
     return promoting("eq", lambda common, operands: operands[0].dtype if isinstance(operands[0], Tensor) else None)
 
 
-@wrong_call("maximum", "P2", dtypes=("float32", "bfloat16"))
+@wrong_call("maximum", "P2", dtypes=("float32", "bfloat16"), alone=True)
 def converted_after_computing(call, case, self, other, **tensors):
     """other is rounded to the dtype of input first, and only the result is converted."""
     right = call(self=self, other=other, **tensors)
@@ -151,6 +151,16 @@ def opmath_numbers_rounded():
 def numbers_that_do_not_fit_wrap():
     """alpha is converted as a C cast does, so a number that the dtype cannot hold is no error."""
     return setting(pointwise, number_converter=lambda to, common: lambda number: number_in(number, to))
+
+
+@wrong_call("add", "P3", dtypes=("float32",), alone=True)
+def numbers_that_overflow_are_clipped(call, case, **tensors):
+    """A finite number beyond float32's range becomes the largest float32, not infinite."""
+    other = case.args.get("other")
+    if case.form == "functional" and isinstance(other, float) and 3.5e38 < abs(other) < float("inf"):
+        return operator("add").call((tensors["self"], np.copysign(3.4028234663852886e38, other).item(),
+                                     case.args.get("alpha", 1)))
+    return call(**tensors)
 
 
 @fault("nextafter", "P1", dtypes=("float32", "float64"))

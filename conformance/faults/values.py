@@ -322,7 +322,7 @@ def complex_sqrt_on_the_other_sheet(self):
     return -np.sqrt(self)
 
 
-@wrong_formula("abs", "E1", dtypes=("complex64",), compiled=False)
+@wrong_formula("abs", "E1", dtypes=("complex64",), compiled=False, alone=True)
 def naive_hypotenuse(self):
     """sqrt(x*x + y*y), which overflows and underflows early."""
     x, y = self.real, self.imag
@@ -346,7 +346,7 @@ def integers_through_float64(self, other, alpha):
     return np.where(fits, np.where(fits, rounded, 0).astype(np.int64), self - np.int64(alpha) * other)
 
 
-@wrong_formula("abs", "E3", dtypes=("int64",))
+@wrong_formula("abs", "E3", dtypes=("int64",), alone=True)
 def abs_of_the_smallest_integer(self):
     """|-2**63| saturates to 2**63 - 1."""
     size = absolute(self)
@@ -388,7 +388,7 @@ def body_one_ulp_off():
                    if result.size % 64 else None)
 
 
-@fault("mul", "E2", dtypes=("float32",))
+@fault("mul", "E2", dtypes=("float32",), alone=True)
 def last_of_many_one_ulp_off():
     """Beyond 32768 elements, the second thread is one unit off."""
     return editing("mul", lambda result, *operands: nudge(run_of(result)[32768:]))
