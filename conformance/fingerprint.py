@@ -239,11 +239,12 @@ class Fingerprint:
                 for w in BLOCKS:
                     if all(_blocks_fit(s, a, None if mixed else b, w) for s in self.samples if is_plain(s.case)):
                         first, other = self.candidates[a].name, self.candidates[b].name
-                        tails = f"{first} or {other}" if mixed else other
-                        return self._positional(a, b, f"blocks of {w}: {first}; tails: {tails}")
+                        said = f"blocks of {w}: {first}; tails: "
+                        return self._positional(a, b, said + other, said + (f"{first} or {other}" if mixed else other))
         if both:
             a, b = both[0]
-            return self._positional(a, b, f"here {self.candidates[a].name}, there {self.candidates[b].name}")
+            said = f"here {self.candidates[a].name}, there {self.candidates[b].name}"
+            return self._positional(a, b, said, said)
         return None
 
     def _mixture(self) -> Verdict:
@@ -254,12 +255,12 @@ class Fingerprint:
                        expected="one formula for every element", got=f"here and there {names}",
                        evidence={"elements": self.elements}, wanted=self.wanted(sample.case))
 
-    def _positional(self, a: int, b: int, said: str) -> Verdict:
+    def _positional(self, a: int, b: int, cause: str, said: str) -> Verdict:
         both = [s for s in self.samples if not s.fits[a].all() and not s.fits[b].all()]
         other = min(both or [s for s in self.samples if not s.fits[a].all()], key=lambda s: s.got.size)
         i = int(np.flatnonzero(~other.fits[a])[0])
         size = self._size(other.case)
-        return Verdict(DIVERGED, self.unit, said, formula=said, distance=float(distance(
+        return Verdict(DIVERGED, self.unit, cause, formula=said, distance=float(distance(
                            other.expected[a][i], other.got[i], self.dtype)), case=other.case,
                        expected=f"one formula for every element, such as {self.candidates[a].name}",
                        got=said, evidence={"elements": self.elements, "position": i},

@@ -62,7 +62,7 @@ class Values(Formulas):
     def make(self, rng: Random, budget: Budget, unit: Unit, found: Fingerprint) -> Iterator[Case]:
         """Contiguous, in complete blocks, so that only the formula decides; first what tells the candidates apart."""
         apart, _ = separate(self.op, found.reference, unit.pattern, unit.dtype, rng)
-        for case in apart:
+        for case in apart[:1] if self.place.costly else apart:
             yield blocked(case, unit)
         kinds = ("near", "any", "short", "neighbours", "near")
         n = max(64, budget.elements // len(kinds) // 64 * 64) if not self.place.costly else 4096

@@ -38,7 +38,8 @@ def mixtures(op: Pointwise, budget: Budget, rng: Random, place: Any,
     for pattern, unit in by_pattern.items():
         names = [n for n in pattern.tensors if n not in op.conditions]
         every = [dict(zip(names, combination)) for combination in itertools.product(dtypes, repeat=min(len(names), 2))]
-        for chosen in spread(every, max(len(every) if all_pairs else 0, budget.cases // 2), rng):
+        count = 3 if place.costly else max(len(every) if all_pairs else 0, budget.cases // 2)
+        for chosen in spread(every, count, rng):
             for name in names[2:]:
                 chosen = chosen | {name: rng.choice([*chosen.values(), rng.choice(dtypes)])}
             yield unit, chosen, {name: rng.choice((0, 1, 1, 2)) for name in names}

@@ -38,8 +38,8 @@ class Fault:
     """One thing that is wrong.
 
     op: the operator that it is in. caught_by: keys of the clauses that are meant to notice; alone: no other clause does.
-    kind: its module. device: where the subject runs. dtypes: what it is about, None for any. patch: makes the context in which the
-    operator is wrong. wrap: given the call and the case, the function to call instead.
+    kind: its module. device: where the subject runs. dtypes: what it is about, None for any. patch: makes the context in
+    which the operator is wrong. wrap: given the call and the case, the function to call instead.
     """
 
     name: str
@@ -117,13 +117,13 @@ def wrong_call(op: str, *caught_by: str, **about: Any) -> Callable[[Callable[...
     return add
 
 
-def wrong_formula(op: str, *caught_by: str, device: str = "cpu", dtypes: tuple[str, ...] | None = None,
-                  compiled: bool = True, alone: bool = False, **when: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def wrong_formula(op: str, *caught_by: str, compiled: bool = True, when: dict[str, Any] | None = None,
+                  **about: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: a scalar formula for the calls that have its parameters and these dtypes; see `tools.computing`."""
     def add(formula: Callable[..., Any]) -> Callable[..., Any]:
         from .tools import computing
-        register(formula, op, caught_by, device=device, dtypes=dtypes, alone=alone,
-                 patch=lambda: computing(op, formula, device, dtypes, compiled, **when))
+        where = {k: v for k, v in about.items() if k in ("device", "dtypes")}
+        register(formula, op, caught_by, patch=lambda: computing(op, formula, compiled, when, **where), **about)
         return formula
     return add
 

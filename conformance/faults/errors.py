@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 
-from reftorch.core.dtype import FLOATING, dtype
+from reftorch.core.dtype import FLOATING, uint8
 from reftorch.core.layout import broadcast_shapes
 from reftorch.core.tensor import Tensor
 from reftorch.dispatch import pointwise
 from reftorch.dispatch.cast import number_in
+from reftorch.dispatch.scalar import number_converter
 
 from . import fault, operator, wrong_call
 from .tools import setting
@@ -141,9 +142,8 @@ def bytes_as_condition_in_silence(call, case, **tensors):
 
 def _converting(change):
     """Numbers (alpha, value, a bound) are converted by change(right, number, to), where right(number) would be right."""
-    right = pointwise.number_converter
     return setting(pointwise, number_converter=lambda to, common: functools.partial(
-        lambda convert, number: change(convert, number, to), right(to, common)))
+        lambda right, number: change(right, number, to), number_converter(to, common)))
 
 
 @fault("addcmul", "C3", dtypes=("int64", "int32"))
@@ -283,9 +283,4 @@ def bool_counts_as_uint8(call, case, **tensors):
     except NotImplementedError:
         if case.form != "functional":
             raise
-        return call(**{n: t.to(_byte()) if t.dtype.category < FLOATING else t for n, t in tensors.items()})
-
-
-def _byte() -> dtype:
-    from reftorch.core.dtype import uint8
-    return uint8
+        return call(**{n: t.to(uint8) if t.dtype.category < FLOATING else t for n, t in tensors.items()})

@@ -156,9 +156,9 @@ def _is_same(a, b):
 @wrong_call("addcmul", "I6", alone=True)
 def in_place_in_two_passes(call, case, **tensors):
     """In place, self is cleared before the other operands are read, which may be self too."""
-    target = tensors.get("self")
-    if case.form != "in-place" or not any(_is_same(t, target) for t in tensors.values()):
+    if case.form != "in-place" or not any(_is_same(t, tensors["self"]) for t in tensors.values()):
         return call(**tensors)
+    target = tensors["self"]
     kept = target.detach().clone()
     target._host_array()[...] = 0
     copy_into(target, call(**{**tensors, "self": kept}))

@@ -178,4 +178,4 @@ def numbers_scaled_as_integers():
     def s_over_t(self, other):
         """s/trunc(o)"""
         return truncated(self, other) if np.ndim(other) == 0 else self / other
-    return computing("div", s_over_t, compiled=False, rounding_mode=None)
+    return computing("div", s_over_t, compiled=False, when={"rounding_mode": None})

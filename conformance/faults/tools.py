@@ -40,13 +40,13 @@ def setting(owner: Any, **attributes: Any) -> Iterator[None]:
 
 # ---- values ----
 @contextlib.contextmanager
-def computing(op: str, formula: Callable[..., Any], device: str = "cpu", dtypes: tuple[str, ...] | None = None,
-              compiled: bool = True, **when: Any) -> Iterator[None]:
-    """Calls that give the formula's parameters, in these compute dtypes and with these options, compute it.
+def computing(op: str, formula: Callable[..., Any], compiled: bool = True, when: dict[str, Any] | None = None,
+              device: str = "cpu", dtypes: tuple[str, ...] | None = None) -> Iterator[None]:
+    """Calls that give the formula's parameters, in these dtypes and with the options `when`, compute it.
 
     compiled: False for what is not straight-line code; NumPy evaluates it then.
     """
-    wrong = Formula(formula, (On(device),), None, dtypes, when)
+    wrong = Formula(formula, (On(device),), None, dtypes, when or {})
     backend = as_device(device).backend
     with contextlib.ExitStack() as stack:
         stack.enter_context(setting(operator(op), formulas=[wrong, *operator(op).formulas]))

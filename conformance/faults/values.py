@@ -132,13 +132,13 @@ def rsqrt_in_double(self):
     return (1 / np.sqrt(self.astype(np.float64))).astype(np.float32)
 
 
-@wrong_formula("div", "E1", dtypes=WIDE, rounding_mode=None)
+@wrong_formula("div", "E1", dtypes=WIDE, when={"rounding_mode": None})
 def division_by_reciprocal(self, other):
     """s * (1/o): two roundings."""
     return self * (1 / other)
 
 
-@wrong_formula("div", "E1", dtypes=INTS, rounding_mode="floor")
+@wrong_formula("div", "E1", dtypes=INTS, when={"rounding_mode": "floor"})
 def floor_rounds_toward_zero(self, other):
     """rounding_mode="floor" of integers truncates, as C's division does."""
     return truncdiv(self, other)
@@ -238,7 +238,7 @@ def nan_lost(self, other, alpha):
     return select(isnan(found), 0, found)
 
 
-@wrong_formula("div", "E3", dtypes=FLOATS, rounding_mode=None)
+@wrong_formula("div", "E3", dtypes=FLOATS, when={"rounding_mode": None})
 def nan_becomes_infinity(self, other):
     """The exponent survives and the payload is lost, which makes NaN an infinity."""
     found = self / other
@@ -297,7 +297,7 @@ def subnormal_inputs_are_zero(self, other):
     return _flushed(self) * _flushed(other)
 
 
-@wrong_formula("div", "E3", dtypes=("float32",), rounding_mode=None)
+@wrong_formula("div", "E3", dtypes=("float32",), when={"rounding_mode": None})
 def subnormal_results_are_zero(self, other):
     """FTZ: subnormal results are flushed to zeros."""
     return _flushed(self / other)

@@ -72,12 +72,13 @@ def checked_number(number: Any, common: dtype, to: dtype) -> Any:
                                           for p in (whole.real, whole.imag)):
             _refuse(to)
         return whole
-    if isinstance(number, float) and not abs(number) < 2 ** 64:
-        _refuse(to)
-    integer, bits = int(number), 8 * to.itemsize
+    bits = 8 * to.itemsize
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if to.is_signed else (-(1 << bits) + 1, (1 << bits) - 1)
-    if not low <= integer <= high:
+    if isinstance(number, float) and not to.is_signed:
+        low = 0  # negative integers wrap in an unsigned type, negative floats do not fit
+    if not low <= number <= high:
         _refuse(to)
+    integer = int(number)
     return integer if integer >= 0 or to.is_signed else integer & ((1 << bits) - 1)
 
 
