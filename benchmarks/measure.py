@@ -1,6 +1,8 @@
 """Paired timing: the two sides alternate, each round gives one ratio, the median of the ratios is quoted.
 
-Machines are shared and drift; alternating cancels the drift, the median the outliers. The range says how noisy it was.
+Machines are shared and drift; alternating cancels the drift, the median the outliers, the range says how noisy it was.
+With one thread the process's CPU time is taken, which other processes disturb least. With several it has to be the
+clock on the wall; then the sides wait for each other's threads, which spin for a while after a call, to settle.
 """
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+
+SETTLE = 0.03  # seconds
 
 
 @dataclass(frozen=True)
@@ -22,35 +26,30 @@ class Ratio:
     theirs: float
 
 
-def calls_for(function: Callable[[], object], seconds: float) -> int:
-    """How many calls take about `seconds`."""
-    calls = 1
-    while True:
-        start = time.perf_counter()
+def compare(ours: Callable[[], object], theirs: Callable[[], object], threads: int = 1, rounds: int = 9,
+            seconds: float = 0.03) -> Ratio:
+    """Time both, alternately: each sample takes about `seconds`."""
+    def timed(function: Callable[[], object], calls: int) -> float:
+        if threads > 1:
+            time.sleep(SETTLE)
+        clock = time.process_time if threads == 1 else time.perf_counter
+        start = clock()
         for _ in range(calls):
             function()
-        took = time.perf_counter() - start
-        if took > seconds / 4:
-            return max(1, round(calls * seconds / took))
-        calls *= 4
+        return (clock() - start) / calls
 
+    def calls_for(function: Callable[[], object]) -> int:
+        calls, took = 1, 0.0
+        while took < seconds / 4:
+            calls *= 4
+            took = timed(function, calls) * calls
+        return max(1, round(calls * seconds / took))
 
-def time_of(function: Callable[[], object], calls: int) -> float:
-    start = time.perf_counter()
-    for _ in range(calls):
-        function()
-    return (time.perf_counter() - start) / calls
-
-
-def compare(ours: Callable[[], object], theirs: Callable[[], object], rounds: int = 9, seconds: float = 0.03) -> Ratio:
-    """Time both, alternately."""
     ours(), theirs()
-    sides = [(ours, calls_for(ours, seconds)), (theirs, calls_for(theirs, seconds))]
-    times: list[tuple[float, float]] = []
+    sides = [(ours, calls_for(ours)), (theirs, calls_for(theirs))]
     gc.disable()
     try:
-        for _ in range(rounds):
-            times.append((time_of(*sides[0]), time_of(*sides[1])))
+        times = [(timed(*sides[0]), timed(*sides[1])) for _ in range(rounds)]
     finally:
         gc.enable()
     ratios = [b / a for a, b in times]

@@ -42,10 +42,10 @@ def measure(op: str, dtype: str, n: int, threads: int) -> None:
     o, p = reftorch.empty_like(a), torch.empty_like(x)
     name = f"{op} {dtype} {n:.0e}"
     row(f"{name} out= {threads}t", compare(
-        lambda: ours(a, b, c, value=0.3, out=o), lambda: theirs(x, y, z, value=0.3, out=p)), 1.0)
+        lambda: ours(a, b, c, value=0.3, out=o), lambda: theirs(x, y, z, value=0.3, out=p), threads), 1.0)
     if n == SIZES[-1]:
         row(f"{name} fresh {threads}t", compare(
-            lambda: ours(a, b, c, value=0.3), lambda: theirs(x, y, z, value=0.3)), 2.0)
+            lambda: ours(a, b, c, value=0.3), lambda: theirs(x, y, z, value=0.3), threads), 2.0)
 
 
 def header() -> None:

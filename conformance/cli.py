@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -120,6 +121,8 @@ def conform(subjects: tuple[str, ...], device: str | None, baseline: Path | None
     if not run.selected:
         raise click.UsageError(f"no clause matches; `reftorch list` shows what there is: {', '.join(run.chapters)}")
     console = _console()
+    with contextlib.suppress(ValueError):  # only the main thread may
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a CI job that is cancelled leaves no workers behind
     with _Progress(console, sum(map(len, run.selected.values())) * len(names)) as progress:
         run.tell = progress
         with contextlib.suppress(KeyboardInterrupt):  # what there is by then is shown, as incomplete
