@@ -16,7 +16,7 @@ conform: $(VENV)/torch.stamp ## hold the installed PyTorch against the specifica
 	$(BIN)/reftorch conform --subject torch $(BASELINE:%=--baseline %) $(CONFORM_ARGS)
 
 test: $(VENV)/torch.stamp $(VENV)/dev.stamp ## run every test (PYTEST_ARGS=...)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 bench: $(VENV)/torch.stamp ## print the speed as ratios against PyTorch (BENCH_ARGS=...)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)

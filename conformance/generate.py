@@ -162,7 +162,7 @@ def layout(rng: Random, size: Sequence[int], kind: str) -> Layout:
     if kind == "offset":
         return Layout(size, contiguous_stride(size), rng.randint(1, 31))
     order = list(range(ndim))
-    if kind == "permuted" or kind == "odd ones" and rng.random() < 0.7:
+    if kind == "permuted" or kind == "odd ones" and rng.random() < 0.8:
         rng.shuffle(order)
     step, stride = rng.randint(2, 3) if kind == "stepped" else 1, [0] * ndim
     for d in reversed(order):

@@ -115,6 +115,9 @@ def spread(items: Sequence[Any], count: int, rng: Random) -> Iterator[Any]:
 
 
 # ---- checks ----
+EAGER_ONLY = "eager PyTorch promises this; a compiler or a decomposition does not"
+
+
 class Uncovered(Exception):
     """The specification says nothing of a case."""
 
@@ -127,6 +130,7 @@ class Checking:
     """
 
     inapplicable = "no call of this operator is subject to it"
+    modes: tuple[str, ...] | None = None  # ways of running PyTorch that the clause is about; None: all
 
     def __init__(self, op: Pointwise, place: Place):
         self.op, self.place, self.reference = op, place, Reference(place)
@@ -136,6 +140,9 @@ class Checking:
         self.told: set[tuple[str, str]] = set()
 
     def cases(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        if self.modes is not None and self.place.mode not in self.modes:
+            self.inapplicable = EAGER_ONLY
+            return
         for case in self.make(rng, budget):
             self.planned.setdefault(case.unit)
             yield case
@@ -175,7 +182,8 @@ class Checking:
             if count:
                 yield Verdict(HELD, unit, evidence={"cases": count})
             else:
-                yield Verdict(NOT_RUN, unit, reason=self.reasons.get(unit, "no case was compared"))
+                reason = self.reasons.get(unit, "no case was compared")
+                yield Verdict(NOT_APPLICABLE if reason == EAGER_ONLY else NOT_RUN, unit, reason=reason)
         if not self.planned:
             yield Verdict(NOT_APPLICABLE, reason=self.inapplicable)
 

@@ -104,7 +104,7 @@ class Specials(Formulas):
         tables = [generate.special_values(generate.operand_dtype(self.op, n, unit.dtype)) for n in names]
         gen = generate.generator(rng)
         total = int(np.prod([len(t) for t in tables]))
-        most = 1024 if self.place.costly or budget.elements < 10_000 else 8192
+        most = 1280 if self.place.costly or budget.elements < 10_000 else 8192  # all pairs of floats at least
         index = np.arange(total) if total <= most else gen.integers(0, total, most)
         types = {n: generate.operand_dtype(self.op, n, unit.dtype) for n in names}
         for part in self._apart(index, tables):

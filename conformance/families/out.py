@@ -20,14 +20,16 @@ class Out(Checking):
     inapplicable = "the operator has no out= form"
 
     def plain_calls(self, rng: Random, budget: Budget, share: float = 1.0, layouts: tuple[str, ...] = generate.LAYOUTS,
-                    broadcast: float = 0.3, size: tuple[int, ...] | None = None, empty: bool = False) -> Iterator[Case]:
-        """Functional calls to give an out= tensor to."""
+                    broadcast: float = 0.3, size: tuple[int, ...] | None = None, empty: bool = False,
+                    ndims: tuple[int, ...] = ()) -> Iterator[Case]:
+        """Functional calls to give an out= tensor to, of a size or with a number of dimensions, if these are given."""
         if not self.op.has_out:
             return
         fitting = [u for u in units(self.op, self.place, budget) if has_out_form(self.op, u.pattern)]
         count = 4 if self.place.costly else max(int(budget.cases * share), len(fitting) if share == 1.0 else 0)
         for unit in spread(fitting, count, rng):
-            yield some_call(self.op, unit, rng, size, broadcast, layouts, empty=empty)
+            here = generate.shape(rng, rng.choice(ndims), empty=False) if ndims else size
+            yield some_call(self.op, unit, rng, here, broadcast, layouts, empty=empty)
 
     def into(self, case: Case, rng: Random, kind: str | None = None) -> Case:
         meta = self.reference.meta(self.op, case)
@@ -71,7 +73,7 @@ class SameValues(Twins, Out):
 
 class Resized(Out):
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
-        for case in self.plain_calls(rng, budget, 0.6):
+        for case in self.plain_calls(rng, budget, 0.6, ("permuted", "contiguous", "permuted"), ndims=(0, 1, 2, 3, 3, 3, 4)):
             meta = self.reference.meta(self.op, case)
             size = rng.choice([s for s in ((), (0,), (3,), (2, 3), (7, 1, 2)) if s != tuple(meta.layout.size)])
             case = generate.with_out(case, meta.dtype.name, generate.layout(rng, size, rng.choice(("contiguous", "offset"))))
@@ -116,6 +118,8 @@ class Cast(Twins, Out):
 
 
 class Overlaps(Out):
+    modes = ("eager",)
+
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         for case in self.plain_calls(rng, budget, 0.4, ("contiguous",), 0.0, (3, 4)):
             meta = self.reference.meta(self.op, case)
@@ -149,6 +153,7 @@ class IsAnInput(Twins, Out):
 
 class RequiresGrad(Out):
     inapplicable = "no operand can require grad, or there is no out= form"
+    modes = ("eager",)
 
     def make(self, rng: Random, budget: Budget) -> Iterator[Case]:
         for case in self.plain_calls(rng, budget, 0.5, ("contiguous",), 0.0, (3,)):
@@ -195,4 +200,3 @@ CLAUSES = (
            RequiresGrad),
     Clause("O8", "The version counter of out grows by one.", "torch/csrc/autograd/variable.h, bump_version", CountsVersion),
 )
-

@@ -22,8 +22,9 @@ class Shapes(Checking):
         all_units = units(self.op, self.place, budget)
         count = 12 if self.place.costly else self.times * max(budget.cases, len(all_units))
         kinds = spread([*self.layouts, None], 2 * count, rng)  # one kind for all operands, or any for each
-        for unit in spread(all_units, count, rng):
-            size = rng.choice(self.odd_sizes) if rng.random() < 0.2 else generate.shape(rng, empty=self.empty)
+        odd = spread(self.odd_sizes, count, rng)
+        for i, unit in enumerate(spread(all_units, count, rng)):
+            size = next(odd) if i % 3 == 0 else generate.shape(rng, empty=self.empty)
             case = some_call(self.op, unit, rng, size, self.broadcast if rng.random() < 0.7 else 0.0, self.layouts)
             case.unit = self.unit_name(case)
             yield case
@@ -60,8 +61,17 @@ class BroadcastValues(Twins, Shapes):
     odd_sizes = tuple(s for s in ODD_SIZES if 0 not in s)
 
     def pairs(self, rng: Random, budget: Budget) -> Iterator[tuple[Case, Case]]:
-        for case in Shapes.make(self, rng, budget):
+        for case in (*Shapes.make(self, rng, budget), *self.stretched(rng, budget)):
             yield self.plain_call(case), case
+
+    def stretched(self, rng: Random, budget: Budget) -> Iterator[Case]:
+        """Calls with several elements in every dimension, where all operands but one may be stretched along some."""
+        several = [u for u in units(self.op, self.place, budget) if len(u.pattern.tensors) > 1]
+        for unit in spread(several, 4 if self.place.costly else budget.cases // 2, rng):
+            size = tuple(rng.randint(2, 6) for _ in range(rng.choice((2, 3, 4))))
+            case = some_call(self.op, unit, rng, size, 0.6, self.layouts, fixed=(rng.choice(unit.pattern.tensors),))
+            case.unit = self.unit_name(case)
+            yield case
 
     def judge(self, case: Case, outcome: Outcome) -> Verdict | str | None:
         return self.wrong_value(case, outcome, "an element of another place", excuse=self.excuse(case))

@@ -103,7 +103,7 @@ def stretched_operands_read_backwards(call, case, **tensors):
         return call(**tensors)
     size = call(**tensors).shape
     for name, t in tensors.items():
-        if t.ndim > 1 and t.ndim == len(size) and t.shape != size:
+        if t.ndim > 1 and t.shape != size[len(size) - t.ndim:]:
             tensors[name] = t.clone()
             tensors[name]._host_array()[...] = np.flip(t._host_array())
     return call(**tensors)

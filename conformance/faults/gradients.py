@@ -1,6 +1,7 @@
 """Wrong gradients: the derivative, its way through broadcasting and conversion, and which tensors take part."""
 from __future__ import annotations
 
+import functools
 import importlib
 
 from reftorch.autograd import in_place
@@ -163,12 +164,17 @@ def gradient_averaged():
 @fault("sub", "D4", dtypes=("bfloat16",))
 def gradient_summed_in_bfloat16():
     """The sum over a stretched operand's copies is rounded to bfloat16 after every addition."""
+    def total(grad, d):
+        parts = [grad.select(d, i) for i in range(grad.shape[d])]
+        return functools.reduce(lambda a, b: a + b, parts)
+
     def rounded(grad, meta, right):
-        while grad.ndim > len(meta.layout.size):
-            total = grad[0]
-            for i in range(1, len(grad)):
-                total = total + grad[i]
-            grad = total
+        size = meta.layout.size
+        while grad.ndim > len(size):
+            grad = total(grad, 0)
+        for d, n in enumerate(size):
+            if n == 1 != grad.shape[d]:
+                grad = total(grad, d).unsqueeze(d)
         return right(grad)
     return _fitting(rounded)
 

@@ -61,16 +61,17 @@ def in_place_makes_self_contiguous(call, case, **tensors):
 
 
 @fault("div", "I2", dtypes=("float32", "bfloat16"), alone=True)
-def in_place_skips_the_last_row():
-    """A strided target of two dimensions or more keeps its last row."""
+def in_place_skips_the_last_column():
+    """A strided target keeps what it had in the last place of its innermost dimension."""
     write = operator("div")._write
 
     def skipping(args, key, target, form):
-        skips = form is INPLACE and target.ndim > 1 and len(target) > 1 and not target.is_contiguous()
-        keep = target.detach()[-1:].clone() if skips else None
+        if form is not INPLACE or target.numel() < 2 or target.is_contiguous():
+            return write(args, key, target, form)
+        last = target.detach().narrow(-1, target.shape[-1] - 1, 1)
+        keep = last.clone()
         write(args, key, target, form)
-        if keep is not None:
-            copy_into(target.detach()[-1:], keep)
+        copy_into(last, keep)
     return setting(operator("div"), _write=skipping)
 
 

@@ -56,7 +56,7 @@ def alpha_rounded_too_early(self, other, alpha, R):
     return fma(-R(alpha), other, self)
 
 
-@wrong_formula("addcmul", "E1", dtypes=FLOATS)
+@wrong_formula("addcmul", "E1", "E3", dtypes=FLOATS)
 def value_compared_as_an_integer(self, tensor1, tensor2, value):
     """The short way for value 1 is taken for every value that truncates to 1."""
     return fma(select(trunc(value) == 1, 1, value) * tensor1, tensor2, self)

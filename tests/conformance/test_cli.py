@@ -164,8 +164,8 @@ class TestSpecification:
 
 def test_changed_formulas() -> None:
     places = {where: (c.before, c.after) for c in changed_formulas(addcdiv, "2.11", "2.12") for where in c.where}
-    assert places["cuda eager, floats"] == ("fma(v, t1/t2, s) or s + v*(t1/t2)",
-                                            "s + t1/t2 if v == 1 else fma(v, t1/t2, s)")
+    assert places["cuda eager: float16, bfloat16, float32, float64"] == ("fma(v, t1/t2, s) or s + v*(t1/t2)",
+                                                                        "s + t1/t2 if v == 1 else fma(v, t1/t2, s)")
     assert not any(where.startswith("cpu") for where in places)
     assert changed_formulas(where, "2.11", "2.12") == []
 
