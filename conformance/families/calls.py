@@ -73,3 +73,12 @@ class Calls(Checking):
         return self.wrong_value(case, outcome, "another value")
 
 
+# The rules for alpha are the same for add and sub.
+alphas = calls(
+    fraction_for_integers=dict(self="int32", other="int32", alpha=0.5),
+    complex_for_floats=dict(self="float32", other="float32", alpha=1j),
+    bool_for_floats=dict(self="float32", other="float32", alpha=True),
+    too_large=dict(self="float32", other="float32", alpha=1e300),
+    too_large_for_int8=dict(self="int8", other="int8", alpha=300),
+    integer_for_floats=dict(self="float64", other="float64", alpha=3),
+)

@@ -32,7 +32,7 @@ def same(ours, theirs):
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(program.programs)
 def test_same_as_torch(case):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     theirs = trace(torch, case)
     same(trace(reftorch, case), theirs)
 

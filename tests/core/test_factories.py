@@ -12,7 +12,7 @@ import reftorch
 
 from .test_views import both_refuse, outcome
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="not run: torch is not installed")
 
 CALLS = Path(__file__).with_name("factories.txt").read_text().splitlines()
 

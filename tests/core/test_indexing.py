@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reftorch
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="not run: torch is not installed")
 
 bounds = st.none() | st.integers(-5, 5)
 slices = st.builds(slice, bounds, bounds, st.none() | st.integers(-1, 3))

@@ -8,7 +8,7 @@ import pytest
 
 import reftorch
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="not run: torch is not installed")
 
 TENSORS = {
     "scalar": lambda t: t.tensor(1.5),

@@ -13,13 +13,13 @@ from reftorch.dispatch.schema import AliasInfo, Argument, FunctionSchema, Return
 
 
 def native_functions() -> list[str]:
-    pytest.importorskip("torchgen")
+    pytest.importorskip("torchgen", reason="not run: torchgen is not installed")
     yaml = resources.files("torchgen") / "packaged/ATen/native/native_functions.yaml"
     return re.findall(r"^- func: (.*?)\s*$", yaml.read_text(), re.MULTILINE)
 
 
 def test_every_schema_of_the_installed_pytorch_survives_the_round_trip():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     # Some that distributed code registers have types (PyObject) that PyTorch's own parser does not know.
     theirs = [s for s in torch._C._jit_get_all_schemas() if "PyObject" not in str(s)]
     assert sum(s.name.startswith("aten::") for s in theirs) > 3000
@@ -37,7 +37,7 @@ def test_every_schema_of_the_installed_pytorch_survives_the_round_trip():
 
 
 def test_native_functions_are_read_as_pytorch_reads_them():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     lines = native_functions()
     assert len(lines) > 2000
     for line in lines:
@@ -105,7 +105,7 @@ def test_the_tree_of_a_schema():
 def test_the_spelling_is_pytorchs(argument, printed):
     text = f"a::f({argument}) -> ()"
     assert str(parse_schema(text)) == f"a::f({printed}) -> ()"
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     if "|" not in text:  # PyTorch prints these in the order of a hash table
         assert str(torch._C.parse_schema(text)) == f"a::f({printed}) -> ()"
 
@@ -153,7 +153,7 @@ def test_a_bad_schema_is_refused_with_the_place(text, message):
     assert message in str(caught.value)
     if place >= 0:
         assert str(caught.value).splitlines()[-1].index("~") == place
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     if "[1.5] x)" not in text:  # PyTorch cuts the size 1.5 to 1
         with pytest.raises((RuntimeError, ValueError, IndexError)):  # the last two come from std::stoll
             torch._C.parse_schema(text)
@@ -246,7 +246,7 @@ def test_print_then_parse_gives_the_tree_back(schema):
 
 @given(schemas(pytorch_types))
 def test_pytorch_prints_a_random_schema_alike(schema):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="not run: torch is not installed")
     assert str(torch._C.parse_schema(str(schema))) == str(schema)
 
 
